@@ -10,12 +10,12 @@ a restarted brain finds them in ``run/arms/<seat>.json``.
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 from coleo.model.record import Record
 
 
-class ArmState(str, Enum):
+class ArmState(StrEnum):
     """Where an arm stands. ``stuck``, ``paused`` and ``intervention`` are conditions, not states."""
 
     SPAWNING = "spawning"
@@ -28,7 +28,7 @@ class ArmState(str, Enum):
     FAILED = "failed"
 
 
-class ArmEvent(str, Enum):
+class ArmEvent(StrEnum):
     """What can happen to an arm."""
 
     SPAWN = "SPAWN"

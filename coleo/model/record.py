@@ -14,7 +14,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Self, TypeVar, dataclass_transform
+    from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
     T = TypeVar("T")
 else:
@@ -27,20 +27,20 @@ else:
 class Record:
     """Base of all immutable values: equality, hash, repr, ``match`` patterns, `replace`."""
 
-    __match_args__: tuple[str, ...] = ()
-    _defaults: dict[str, Any] = {}  # noqa: RUF012 - replaced whole in each subclass
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+    _defaults: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls) -> None:
         names = list(cls.__match_args__)
         defaults = dict(cls._defaults)
-        for name in cls.__dict__.get("__annotations__", {}):
+        for name in cls.__dict__.get("__annotations__", {}):  # noqa: RUF063 - inspect is the import to avoid
             if name.startswith("_"):
                 continue
             if name not in names:
                 names.append(name)
             if name in cls.__dict__:
                 defaults[name] = cls.__dict__[name]
-        cls.__match_args__ = tuple(names)
+        type.__setattr__(cls, "__match_args__", tuple(names))
         cls._defaults = defaults
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
