@@ -123,3 +123,50 @@ class ProcessId(Record):
     pid: int
     start: int
     boot: str
+
+
+class Arm(Record):
+    """What is recorded of a seat's arm: the content of ``run/arms/<seat>.json``, written by the brain only.
+
+    before: the state to return to after `disconnected`. detected_at: when an arm was found running (grace counts
+    from there). deaths: early deaths since the last healthy stretch; retry_at: no spawn before. parked: why no spawn
+    happens until a person acts or the seat's settings change. stopping: why its end was asked for ("" when it was
+    not); final: that end releases its task. freed_at: claims older than this are released, with `freed` as the
+    reason, as a failed attempt if `freed_counts`. tasks: what it held when last seen. nudges: prompts in a row
+    without progress; offered: the tasks they named. waiting, next, next_at: what it waits for and what comes next.
+    """
+
+    seat: str
+    state: ArmState = ArmState.STOPPED
+    since_at: float = 0.0
+    before: ArmState | None = None
+    generation: int = 0
+    host: ProcessId | None = None
+    child: ProcessId | None = None
+    spawned_at: float | None = None
+    detected_at: float | None = None
+    evidence: str = ""
+    reason: str = ""
+    deaths: int = 0
+    retry_at: float | None = None
+    parked: str = ""
+    parked_at: float | None = None
+    config_key: str = ""
+    stopping: str = ""
+    final: bool = False
+    stop_asked_at: float | None = None
+    freed_at: float = 0.0
+    freed: str = ""
+    freed_counts: bool = False
+    tasks: tuple[str, ...] = ()
+    nudges: int = 0
+    prompted_at: float | None = None
+    offered: tuple[str, ...] = ()
+    waiting: str = ""
+    next: str = ""
+    next_at: float | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether a process is believed to sit in the seat."""
+        return self.state in ALIVE

@@ -1,0 +1,109 @@
+"""Who works on what: arms follow claims, claims that nobody will fulfil are released, marked tasks are handed out.
+
+Claims are facts in files; an arm's state is derived from them. A claim has no wall-clock end after its
+acknowledgement and is never taken away because a line vanished from the plan (DESIGN.md sections 4 and 5).
+"""
+
+from __future__ import annotations
+
+from coleo.brain.effects import Assign, Block, Effect, Release, Reopen
+from coleo.brain.facts import Facts, SeatFacts, Work
+from coleo.brain.lifecycle import apply
+from coleo.model.arm import Arm, ArmEvent, ArmState
+
+_FINAL = frozenset({"done", "withdrawn"})
+
+
+def follow(arm: Arm, seat: SeatFacts, work: tuple[Work, ...], now: float) -> tuple[Arm, tuple[Effect, ...]]:
+    """The arm's state after what its claims say; `seat.arm` is the arm of the last cycle."""
+    if arm.state not in (ArmState.IDLE, ArmState.TASK_ASSIGNED, ArmState.WORKING):
+        return arm, ()
+    held = [item for item in work if item.claim is not None and item.claim.seat == seat.name]
+    ids = tuple(item.id for item in held)
+    accepted = any(item.claim is not None and item.claim.acknowledged_at is not None for item in held)
+    effects: tuple[Effect, ...] = ()
+    if held and accepted and arm.state is not ArmState.WORKING:
+        arm, effects = apply(arm, ArmEvent.TASK_ACKNOWLEDGED, now, f"works on {', '.join(ids)}")
+        arm = arm.replace(nudges=0, offered=())
+    elif held and not accepted and arm.state is ArmState.IDLE:
+        arm, effects = apply(arm, ArmEvent.TASK_ASSIGNED, now, f"assigned {', '.join(ids)}")
+    elif not held and arm.state is not ArmState.IDLE:
+        event, reason = _how_it_ended(arm, work)
+        arm, effects = apply(arm, event, now, reason)
+        arm = arm.replace(nudges=0, offered=())
+    return arm.replace(tasks=ids), effects
+
+
+def _how_it_ended(arm: Arm, work: tuple[Work, ...]) -> tuple[ArmEvent, str]:
+    status = {item.id: item.status for item in work}
+    ends = [(task, status.get(task, "withdrawn")) for task in arm.tasks]
+    if any(state == "done" for _task, state in ends):
+        return ArmEvent.TASK_COMPLETED, ", ".join(f"{task} is {state}" for task, state in ends)
+    if any(state in ("failed", "blocked") for _task, state in ends):
+        return ArmEvent.TASK_FAILED, ", ".join(f"{task} is {state}" for task, state in ends)
+    return ArmEvent.TASK_RELEASED, ", ".join(f"{task} is {state}" for task, state in ends) or "it holds no task"
+
+
+def tidy(facts: Facts, arms: dict[str, Arm]) -> tuple[Effect, ...]:
+    """Releases, second chances and blocks that are due."""
+    effects: list[Effect] = []
+    for item in facts.work:
+        if item.claim is not None:
+            released = _released(item, facts, arms)
+            if released is not None:
+                effects.append(released)
+        elif item.attempts >= facts.rules.max_attempts and item.status in ("open", "failed"):
+            effects.append(Block(item.id, item.reasons))
+        elif item.status == "failed" and item.attempts:
+            effects.append(Reopen(item.id, f"attempt {item.attempts} of {facts.rules.max_attempts} failed"))
+    return tuple(effects)
+
+
+def _released(item: Work, facts: Facts, arms: dict[str, Arm]) -> Release | None:
+    claim = item.claim
+    if claim is None:
+        return None
+    if item.status in _FINAL:
+        return Release(item.id, claim.seat, claim.token, f"the task is {item.status}", attempt=False)
+    if item.status in ("failed", "blocked") and claim.acknowledged_at is not None:
+        return Release(item.id, claim.seat, claim.token, f"the task is {item.status}", attempt=False)
+    arm = arms.get(claim.seat)
+    if arm is not None and claim.claimed_at <= arm.freed_at:
+        return Release(item.id, claim.seat, claim.token, arm.freed, attempt=arm.freed_counts)
+    if claim.acknowledged_at is None and facts.now - claim.claimed_at >= facts.rules.acknowledge_s:
+        minutes = facts.rules.acknowledge_s / 60
+        return Release(item.id, claim.seat, claim.token, f"not acknowledged within {minutes:g} min")
+    return None
+
+
+def assign(facts: Facts, arms: dict[str, Arm]) -> tuple[Effect, ...]:
+    """Tasks marked ``@seat`` go to that seat by an assignment, one at a time, when it is idle and may be prompted."""
+    effects: list[Effect] = []
+    for seat in facts.seats:
+        arm = arms[seat.name]
+        if arm.state is not ArmState.IDLE or not may_prompt(seat, arm, facts):
+            continue
+        mine = [
+            item for item in facts.work if item.seat == seat.name and is_free(item) and seat.name not in item.declined
+        ]
+        if mine:
+            first = min(mine, key=lambda item: (item.rank, item.order))
+            effects.append(Assign(seat.name, first.id))
+    return tuple(effects)
+
+
+def is_free(item: Work) -> bool:
+    """Open, its dependencies done, held by nobody."""
+    return item.status == "open" and item.ready and item.claim is None
+
+
+def may_prompt(seat: SeatFacts, arm: Arm, facts: Facts) -> bool:
+    """Whether coleo may give this arm something to do on its own account: up, not paused, grace over, not stopping."""
+    if seat.paused or seat.stopped or arm.stopping or facts.stopping or not seat.seen.reachable:
+        return False
+    return not in_grace(arm, facts)
+
+
+def in_grace(arm: Arm, facts: Facts) -> bool:
+    """An arm that was found running is left alone for a while (setting ``arm_grace_period_minutes``)."""
+    return arm.detected_at is not None and facts.now < arm.detected_at + facts.rules.grace_s
