@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable
@@ -29,3 +30,13 @@ def eventually(check: Callable[[], T], timeout_s: float = 10.0, *, what: str = "
         if time.monotonic() >= deadline:
             raise AssertionError(f"not within {timeout_s:g} s: {what or check}; last seen: {seen!r}")
         pause.wait(0.01)
+
+
+async def eventually_async(check: Callable[[], T], timeout_s: float = 10.0, *, what: str = "") -> T:
+    """`eventually` for code that runs in an event loop: the loop goes on between two looks."""
+    deadline = time.monotonic() + timeout_s
+    while not (value := check()):
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"not within {timeout_s:g} s: {what or check}; last seen: {value!r}")
+        await asyncio.sleep(0.01)
+    return value
