@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 class Wish(Record):
     """What people want of one seat's arm.
 
-    paused: None follows ``coleo pause --all``; a seat that was paused or resumed by name has its own. restart_at: an arm that was spawned before is to be ended and started afresh. unpark_at: a seat that was parked
-    before may be tried again.
+    paused: None follows ``coleo pause --all``; a seat that was paused or resumed by name has its own. restart_at: an
+    arm that was spawned before is to be ended and started afresh. unpark_at: a seat that was parked before may be
+    tried again.
     """
 
     paused: bool | None = None
