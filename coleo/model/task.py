@@ -70,15 +70,6 @@ def next_status(status: TaskStatus, event: TaskEvent) -> TaskStatus | None:
     return TABLE.get((status, event))
 
 
-class Attempt(Record):
-    """One attempt that ended without success. how: ``failed``, ``released`` or ``declined``; counted: towards the limit."""
-
-    at: str
-    seat: str
-    how: str
-    reason: str
-
-
 class TaskFile(Record):
     """What the file of a touched task remembers.
 
