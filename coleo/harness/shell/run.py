@@ -1,0 +1,250 @@
+"""One block, run as a command: own session, nothing to read, a time limit, a bounded memory of what it said.
+
+The command leads a session of its own, so a signal for its group reaches everything that it started and nothing
+else. Whatever of that session is left when the command ends, is interrupted or runs out of time is ended too; a
+program that is meant to go on makes a session of its own (``setsid``). A guard process watches the worker: if the
+worker is killed, the guard's pipe closes and the guard ends the command's group.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+
+from coleo.files import process
+from coleo.model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Mapping, Sequence
+
+#: What is kept of a command's output, in bytes from its end.
+TAIL_BYTES = 64 << 10
+#: Between the polite signal and KILL.
+GRACE_S = 2.0
+#: How often the end of the command is looked for where the kernel does not tell of it (no pidfd).
+POLL_S = 0.05
+#: How long output may still come from others after the command itself has ended.
+DRAIN_S = 0.3
+
+_GUARD = 'read _ || { kill -TERM -"$1"; sleep 1; kill -KILL -"$1"; } 2>/dev/null'
+
+
+class Ran(Record):
+    """How a command ended.
+
+    exit: its exit code, or minus the signal that ended it; None when it could not be started (`why` says it).
+    why: "" when it ended by itself, else ``time limit``, ``interrupted``, ``stopped`` or the error of the start.
+    tail: the last bytes of its output; total_bytes: how many there were. left: processes ended after it.
+    """
+
+    exit: int | None
+    duration_s: float
+    why: str = ""
+    tail: bytes = b""
+    total_bytes: int = 0
+    left: int = 0
+
+    @property
+    def good(self) -> bool:
+        """Whether it ended by itself with exit code 0."""
+        return self.exit == 0 and not self.why
+
+
+class Tail:
+    """The last bytes of a stream."""
+
+    def __init__(self, limit: int = TAIL_BYTES) -> None:
+        self._limit = limit
+        self._kept = bytearray()
+        self.total = 0
+
+    def add(self, data: bytes) -> None:
+        """Take the next bytes; only the end is kept."""
+        self.total += len(data)
+        self._kept += data
+        if len(self._kept) > 2 * self._limit:
+            del self._kept[: -self._limit]
+
+    @property
+    def data(self) -> bytes:
+        """What is kept: at most `limit` bytes."""
+        return bytes(self._kept[-self._limit :])
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    limit_s: float,
+    wish: Callable[[], str],
+    wish_fd: int,
+    on_output: Callable[[bytes], None],
+    on_time: Callable[[float], float],
+) -> Ran:
+    """Run a command to its end, its limit, or a wish (`Control`).
+
+    on_output gets each piece of output as it comes. on_time is called with the seconds so far and says at which
+    second it wants to be called next (progress, heartbeats).
+    """
+    import subprocess
+
+    begin = time.monotonic()
+    try:
+        child = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            bufsize=0,
+        )
+    except (OSError, ValueError) as error:
+        return Ran(None, time.monotonic() - begin, f"it could not be started: {error}")
+    guard = _guard(child.pid)
+    tail = Tail()
+    end_fd = _end_fd(child.pid)
+    try:
+        why = _watch(child, begin, limit_s, wish, (wish_fd, end_fd), tail, on_output, on_time)
+        left = _end_session(child.pid)
+        code = child.wait()
+        return Ran(code, time.monotonic() - begin, why, tail.data, tail.total, left)
+    finally:
+        if end_fd is not None:
+            os.close(end_fd)
+        if child.stdout is not None:
+            child.stdout.close()
+        guard.kill()
+        guard.wait()
+        if guard.stdin is not None:
+            guard.stdin.close()
+
+
+def _watch(
+    child: subprocess.Popen[bytes],
+    begin: float,
+    limit_s: float,
+    wish: Callable[[], str],
+    fds: tuple[int, int | None],
+    tail: Tail,
+    on_output: Callable[[bytes], None],
+    on_time: Callable[[float], float],
+) -> str:
+    """Read until the command is over; "" when it ended by itself, else why it was ended."""
+    assert child.stdout is not None
+    never = float("inf")
+    out, (wish_fd, end_fd) = child.stdout.fileno(), fds
+    reading = {fd for fd in (out, wish_fd, end_fd) if fd is not None}
+    why, kill_at, drained_at = "", never, never
+    next_call = on_time(0.0)
+    while True:
+        now = time.monotonic() - begin
+        if drained_at == never and _has_ended(child):
+            drained_at = now + DRAIN_S
+            reading.discard(end_fd or -1)
+        if drained_at <= now or (out not in reading and drained_at < never):
+            return why
+        if not why:
+            why = wish() or ("time limit" if now >= limit_s else "")
+            if why:
+                _signal_group(child.pid, signal.SIGINT if why == "interrupted" else signal.SIGTERM)
+                kill_at = now + GRACE_S
+                reading.discard(wish_fd)
+        if now >= kill_at:
+            _signal_group(child.pid, signal.SIGKILL)
+            kill_at = never
+        if now >= next_call:
+            next_call = on_time(now)
+        wake_at = min(limit_s if not why else never, kill_at, next_call, drained_at)
+        if end_fd is None:
+            wake_at = min(wake_at, now + POLL_S)
+        ready = select.select(list(reading), [], [], None if wake_at == never else max(wake_at - now, 0.0))[0]
+        if out in ready:
+            data = os.read(out, 1 << 16)
+            if data:
+                tail.add(data)
+                on_output(data)
+            else:
+                reading.discard(out)
+
+
+def _end_fd(pid: int) -> int | None:
+    """A descriptor that becomes readable when the command is over; None where the kernel has none."""
+    if not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
+
+
+def _has_ended(child: subprocess.Popen[bytes]) -> bool:
+    """Whether the command itself is over. It stays a zombie where possible, so that its group's number stays taken."""
+    if hasattr(os, "waitid"):
+        return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    return child.poll() is not None
+
+
+def _signal_group(group: int, number: int) -> bool:
+    """Signal the command's group; False when nobody is in it any more."""
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _end_session(session: int) -> int:
+    """End what is left of a command's session: TERM, then KILL; how many processes there were."""
+    left = _members(session)
+    if not left:
+        return 0
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in _members(session):
+            identity = process.identity(pid)
+            if identity is not None and pid in _members(session):
+                process.send(identity, number)
+        deadline = time.monotonic() + GRACE_S
+        while _members(session) and time.monotonic() < deadline:
+            time.sleep(0.02)
+    return len(left)
+
+
+def _members(session: int) -> list[int]:
+    """Pids of a session's living processes; where there is no /proc, nobody is found and the group got its signals."""
+    found = []
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return []
+    for name in names:
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        if len(fields) > 3 and fields[3] == b"%d" % session and fields[0] not in (b"Z", b"X"):
+            found.append(int(name))
+    return found
+
+
+def _guard(group: int) -> subprocess.Popen[bytes]:
+    """A process that ends `group` when this one is gone: the write end of its pipe is held here and nowhere else."""
+    import subprocess
+
+    return subprocess.Popen(
+        ["/bin/sh", "-c", _GUARD, "coleo-guard", str(group)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd="/",
+    )
