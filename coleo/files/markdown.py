@@ -1,0 +1,181 @@
+"""Markdown as a plan: the tasks of any bytes, with the place of each box. Never raises, never writes.
+
+Rules: DESIGN.md section 4 (Markdown rules), cases d01 to d24. A file is cut where its parse cannot depend on what
+stands above: before headings and bulleted tasks in column 0 (parts that end inside a fence or an HTML block are
+joined with what follows). Parts are kept by their bytes, so that one changed line of 10,000 costs one part.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from coleo.files.markdown_blocks import PlanBlocks
+from coleo.files.markdown_items import Item, Part, read_part, split_lines
+from coleo.model.plan import PLAN, Line, PlanWarning, title_key
+from coleo.model.record import Record
+
+_CUT = re.compile(rb"[\r\n](?=#{1,6}[ \t\r\n]|[-*+] {1,4}\[[ xX]\][ \t])")
+_BOXED = re.compile(rb"[-*+] +\[[ xX]\][ \t]+\S")
+_RULE = re.compile(rb"---[ \t]*")
+_FRONT_END = re.compile(rb"(?:---|\.\.\.)[ \t]*")
+_OTHER_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+NOT_UTF8 = "not UTF-8"
+IN_FRONT_MATTER = "checkbox inside front matter"
+FAILED = "cannot be read as Markdown: the last good tasks stay"
+
+
+class Parsed(Record):
+    """All that one file says. links: ``.md`` paths as written. failed: it could not be read, `lines` mean nothing."""
+
+    lines: tuple[Line, ...]
+    warnings: tuple[PlanWarning, ...]
+    links: tuple[str, ...] = ()
+    failed: bool = False
+
+
+class PlanParser:
+    """Reads one file again and again, fast. Holds what it made of the parts of the last content."""
+
+    def __init__(self, file: str = PLAN) -> None:
+        self.file = file
+        self._blocks = PlanBlocks()
+        self._seats: frozenset[str] = frozenset()
+        self._parts: dict[bytes, Part] = {}
+        self._placed: list[tuple[_Place, tuple[Line, ...]]] = []
+
+    def parse(self, data: bytes, seats: frozenset[str] = frozenset()) -> Parsed:
+        """The tasks of `data`. seats: names that count after ``@``."""
+        if seats != self._seats:
+            self._seats, self._parts, self._placed = seats, {}, []
+        try:
+            return self._parse(data)
+        except RecursionError:
+            return Parsed((), (PlanWarning(self.file, None, FAILED),), failed=True)
+
+    def _parse(self, data: bytes) -> Parsed:
+        begin, first_line, notes = _content_start(data)
+        warnings = [PlanWarning(self.file, line, why, text) for line, why, text in notes]
+        links: dict[str, None] = {}
+        used: dict[bytes, Part] = {}
+        placed: list[tuple[_Place, tuple[Line, ...]]] = []
+        numbers: dict[tuple[str | None, str], int] = {}
+        lines: list[Line] = []
+        place = _Place(b"", first_line, begin, None, 0)
+        for chunk, part in self._read_parts(data, begin, used):
+            place = _Place(chunk, place.line, place.offset, place.section, len(lines))
+            placed.append((place, self._lines(len(placed), place, part, numbers)))
+            lines += placed[-1][1]
+            for line, why in part.warnings:
+                warnings.append(self._warning(chunk, place.line + line, line, why))
+            links.update((link, None) for link in part.links)
+            section = place.section if part.section is None else part.section
+            place = _Place(b"", place.line + part.lines, place.offset + len(chunk), section, 0)
+        self._parts, self._placed = used, placed
+        return Parsed(tuple(lines), tuple(warnings), tuple(links))
+
+    def _warning(self, chunk: bytes, line: int, row: int, why: str) -> PlanWarning:
+        text = split_lines(chunk)[0][row] if row < chunk.count(b"\n") + chunk.count(b"\r") + 1 else b""
+        return PlanWarning(self.file, line, why, text.decode("utf-8", "replace").strip()[:200])
+
+    def _read_parts(self, data: bytes, begin: int, used: dict[bytes, Part]) -> list[tuple[bytes, Part]]:
+        cuts = [begin, *(m.end() for m in _CUT.finditer(data, begin)), len(data)]
+        known = self._parts
+        found: list[tuple[bytes, Part]] = []
+        i, last = 0, len(cuts) - 1
+        while i < last:
+            end, step = i + 1, 1
+            while True:
+                chunk = data[cuts[i] : cuts[end]]
+                part = used.get(chunk) or known.get(chunk) or read_part(chunk, self._seats, self._blocks)
+                used[chunk] = part
+                if not part.unclosed or end == last:
+                    break
+                end, step = min(last, end + step), step * 2
+            found.append((chunk, part))
+            i = end
+        return found
+
+    def _lines(
+        self, index: int, place: _Place, part: Part, numbers: dict[tuple[str | None, str], int]
+    ) -> tuple[Line, ...]:
+        """The lines of a part at its place; the very same objects as last time where nothing moved."""
+        if not part.items:
+            return ()
+        counted = []
+        for item in part.items:
+            section = place.section if item.section is None else item.section
+            key = (None if section is None else title_key(section), item.key)
+            numbers[key] = number = numbers.get(key, 0) + 1
+            counted.append(number)
+        if index < len(self._placed):
+            before, lines = self._placed[index]
+            if before == place and all(line.number == number for line, number in zip(lines, counted, strict=True)):
+                return lines
+        return tuple([self._line(item, place, number) for item, number in zip(part.items, counted, strict=True)])
+
+    def _line(self, item: Item, place: _Place, number: int) -> Line:
+        return Line(
+            item.title,
+            item.done,
+            place.line + item.line,
+            place.offset + item.offset,
+            place.section if item.section is None else item.section,
+            item.depth,
+            None if item.parent is None else place.index + item.parent,
+            item.description,
+            item.comments,
+            item.seat,
+            item.priority,
+            item.after,
+            item.fixed_id,
+            number,
+            self.file,
+            item.verify,
+            item.blocks,
+        )
+
+
+class _Place(Record):
+    """Where a part stands: its bytes, line (1-based), byte offset, section above, index of its first task."""
+
+    chunk: bytes
+    line: int
+    offset: int
+    section: str | None
+    index: int
+
+
+def parse(data: bytes, file: str = PLAN, seats: frozenset[str] = frozenset()) -> tuple[list[Line], list[PlanWarning]]:
+    """The tasks of any bytes, and what a person should look at. Never raises.
+
+    `PlanParser` does the same faster for a file that is read again.
+    """
+    parsed = PlanParser(file).parse(data, seats)
+    return list(parsed.lines), list(parsed.warnings)
+
+
+def _content_start(data: bytes) -> tuple[int, int, list[tuple[int | None, str, str]]]:
+    """(byte offset, 1-based line) behind BOM and front matter, and warnings about the file as a whole."""
+    notes: list[tuple[int | None, str, str]] = []
+    begin = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
+    if data.startswith(_OTHER_BOMS):
+        notes.append((1, NOT_UTF8, "saved as UTF-16"))
+    elif not data.isascii():
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            line = len(split_lines(data[: error.start + 1])[0])
+            notes.append((line, NOT_UTF8, f"byte {data[error.start]:#04x}"))
+    if not data.startswith(b"---", begin):
+        return begin, 1, notes
+    rows, starts = split_lines(data[begin:])
+    if _RULE.fullmatch(rows[0]):
+        for number in range(1, len(rows)):
+            if _FRONT_END.fullmatch(rows[number]):
+                end = starts[number + 1] if number + 1 < len(rows) else len(data) - begin
+                boxed = [row for row in range(1, number) if _BOXED.match(rows[row])]
+                notes += [(row + 1, IN_FRONT_MATTER, "") for row in boxed[:1]]
+                return begin + end, number + 2, notes
+    return begin, 1, notes

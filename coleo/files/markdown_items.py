@@ -1,0 +1,306 @@
+"""One part of a Markdown file, as tasks: where the boxes are (our line table) and which of them count (mistune).
+
+A private-use sentinel with the line number is put behind the box of every line that could be a task; those whose
+sentinel comes out first in a list item are tasks (DESIGN.md section 4, Markdown rules). The parse copy is only
+parsed, never written. All positions are relative to the part, which begins at the document's own level.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from coleo.files.markdown_blocks import PlanBlocks
+from coleo.files.markdown_links import plan_links, texts
+from coleo.model.plan import Block, title_key
+from coleo.model.record import Record
+from coleo.model.titles import split_marks
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_SHELL = r"(?:[ \t>*+-]|\d{1,9}[.)])*"
+_BOX = re.compile(rf"(?P<before>{_SHELL}\[)(?:(?P<state>[^\]\\])\](?P<gap>[ \t]*))(?P<rest>.?)")
+_INFO = re.compile(rf"(?P<before>{_SHELL})(?:`{{3,}}[ \t]*[^`\s][^`]*|~{{3,}}[ \t]*[^\s~].*)$")
+_FIRST = re.compile("\\[.\\] *\ue000([a-z])(\\d+)\ue001")
+_ANY = re.compile("\ue000t(\\d+)\ue001")
+_IN_INFO = re.compile("\ue000f(\\d+)\ue001")
+_SENTINEL = re.compile("\ue000[a-z]\\d+\ue001|\ue002")
+_PRIVATE = re.compile("[\ue000-\ue0ff]")
+_HTML_COMMENT = re.compile(r"<!--.*?-->")
+_COMMENT = re.compile(r" {0,3}> ?comment: ?(.*)", re.I)
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})\s*(.*)")
+_QUOTED = re.compile(r" {0,3}> ?(.*)")
+
+# White space that is none to Markdown but is to Python: out of mistune's sight, and back in headings.
+_EXOTIC = "\v\f\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+_HIDE = {ord(char): 0xE020 + n for n, char in enumerate(_EXOTIC)} | {0: 0xFFFD}
+_SHOW = {0xE020 + n: char for n, char in enumerate(_EXOTIC)}
+
+LOOK_ALIKE = {"n": "no space after box", "e": "empty title", "s": "unknown state"}
+IN_HTML = "checkbox inside an HTML block"
+TOO_DEEP = "nested deeper than 100 lists: what is below is text"
+
+
+class Item(Record):
+    """A task, relative to its part: line from 0, offset in bytes. section is None when it is the part's own."""
+
+    line: int
+    offset: int
+    title: str
+    key: str
+    done: bool
+    section: str | None
+    depth: int
+    parent: int | None
+    description: str
+    comments: tuple[str, ...]
+    seat: str | None
+    priority: str
+    after: tuple[str, ...]
+    fixed_id: str | None
+    verify: str | None
+    blocks: tuple[Block, ...]
+
+
+class Part(Record):
+    """What one part holds. warnings: (line from 0, why). section: the last heading, None when it has none.
+
+    unclosed: a fence or HTML block reaches its end, so that it means nothing without what follows.
+    """
+
+    items: tuple[Item, ...]
+    warnings: tuple[tuple[int, str], ...]
+    links: tuple[str, ...]
+    section: str | None
+    lines: int
+    unclosed: bool
+
+
+def split_lines(data: bytes) -> tuple[list[bytes], list[int]]:
+    """The lines without their ends, and where each begins. Only LF, CRLF and CR end lines."""
+    lines, starts, pos = [], [], 0
+    for end in _LINE_END.finditer(data):
+        lines.append(data[pos : end.start()])
+        starts.append(pos)
+        pos = end.end()
+    if pos < len(data):
+        lines.append(data[pos:])
+        starts.append(pos)
+    return lines, starts
+
+
+def read_part(data: bytes, seats: frozenset[str], blocks: PlanBlocks) -> Part:
+    """Read a part. Raises RecursionError when the caller's stack is nearly full; nothing else."""
+    raw, starts = split_lines(data)
+    text = [line.decode("utf-8", "replace").replace("\0", "\ufffd") for line in raw]
+    state = blocks.read("\n".join(_copy(line, number) for number, line in enumerate(text)))
+    reader = _Reader(text, starts, seats)
+    reader.walk(state.tokens)
+    if state.env["too_deep"]:
+        reader.warnings.append((0, TOO_DEEP))
+    return Part(
+        tuple(reader.items),
+        tuple(sorted(reader.warnings)),
+        plan_links(_clean(inline) for inline in texts(state.tokens)) if b".md" in data.lower() else (),
+        reader.section,
+        len(raw),
+        state.env["unclosed"],
+    )
+
+
+def _copy(line: str, number: int) -> str:
+    """The line as mistune gets it: sentinel in, forged sentinels out, tabs expanded, blank lines empty."""
+    if not line.isascii():
+        line = _PRIVATE.sub("\ufffd", line)
+    box = _BOX.match(line) if "[" in line else None
+    if box:
+        kind = _kind(box, line)
+        if kind:
+            at = box.start("rest") if kind in "ts" else box.end("state") + 1
+            line = f"{line[:at]}\ue000{kind}{number}\ue001{line[at:]}"
+    elif ("``" in line or "~~" in line) and _INFO.match(line):
+        line = f"{line}\ue000f{number}\ue001"
+    if "\t" in line:
+        line = line.expandtabs(4)
+    if not line.strip(" "):
+        return ""
+    return line.translate(_HIDE)
+
+
+def _clean(text: str) -> str:
+    """Text of a token without our sentinels, its white space as it was."""
+    return _SENTINEL.sub("", text).translate(_SHOW)
+
+
+def _kind(box: re.Match[str], line: str) -> str | None:
+    """t: could be a task; n e s: looks like one (`LOOK_ALIKE`); None: neither."""
+    if box["state"] in " xX":
+        rest = line[box.start("rest") :]
+        if not (_HTML_COMMENT.sub("", rest) if "<!--" in rest else rest).strip():
+            return "e"
+        if box["gap"]:
+            return "t"
+        return None if box["rest"] in "([:" else "n"
+    return "s" if box["gap"] and box["rest"] and not box["state"].isalnum() else None
+
+
+class _Reader:
+    """Walks the tokens of a part and collects tasks; `items` and `warnings` are in file order at the end."""
+
+    def __init__(self, text: list[str], starts: list[int], seats: frozenset[str]) -> None:
+        self.text, self.starts, self.seats = text, starts, seats
+        self.items: list[Item] = []
+        self.warnings: list[tuple[int, str]] = []
+        self.section: str | None = None
+        self.last: int | None = None
+
+    def walk(self, tokens: list[dict[str, Any]]) -> None:
+        """Top-level tokens: headings set the section, a ``> Comment:`` below a list belongs to its last task."""
+        for token in tokens:
+            kind = token["type"]
+            if kind == "heading":
+                self.section = " ".join(_clean(token["text"]).split("\n")).strip()
+                self.last = None
+            elif kind == "list":
+                before = len(self.items)
+                self._list(token, 0, None)
+                self.last = len(self.items) - 1 if len(self.items) > before else None
+            elif kind == "block_quote" and self.last is not None:
+                comments = tuple(comments_of(_clean(token["src"]).split("\n"), quoted=False)[0])
+                if comments:
+                    item = self.items[self.last]
+                    self.items[self.last] = item.replace(comments=item.comments + comments)
+            elif kind == "block_html":
+                self._html(token["raw"])
+            if kind not in ("list", "block_quote", "blank_line"):
+                self.last = None
+
+    def _list(self, token: dict[str, Any], depth: int, parent: int | None) -> list[tuple[int, int]]:
+        """Collect the tasks of a list. Returns the line ranges of its tasks (without those inside of them)."""
+        ranges: list[tuple[int, int]] = []
+        for item in token["children"]:
+            children = item["children"]
+            first = next((child for child in children if child["type"] != "blank_line"), None)
+            found = _FIRST.match(first["text"].lstrip(" ")) if first and "text" in first else None
+            if found and found[1] != "t":
+                self.warnings.append((int(found[2]), LOOK_ALIKE[found[1]]))
+            if not found or found[1] != "t":
+                for child in children:
+                    ranges += self._inside(child, depth, parent)
+                continue
+            line = int(found[2])
+            index = len(self.items)
+            self.items.append(self._item(line, depth, parent))
+            inner = [part for child in children for part in self._inside(child, depth, index)]
+            end = line + _length(item["lines"])
+            self._describe(index, line, end, inner, children)
+            ranges.append((line, end))
+        return ranges
+
+    def _inside(self, token: dict[str, Any], depth: int, parent: int | None) -> list[tuple[int, int]]:
+        if token["type"] == "list":
+            return self._list(token, depth + 1, parent)
+        if token["type"] == "block_html":
+            self._html(token["raw"])
+        return []
+
+    def _html(self, raw: str) -> None:
+        if not raw.lstrip().startswith("<!--"):
+            self.warnings += [(int(number), IN_HTML) for number in _ANY.findall(raw)[:1]]
+
+    def _item(self, line: int, depth: int, parent: int | None) -> Item:
+        text = self.text[line]
+        box = _BOX.match(text)
+        assert box is not None
+        marks = split_marks(text[box.start("rest") :], self.seats)
+        done = box["state"] != " "
+        offset = self.starts[line] + box.end("before")  # all before the box is ASCII
+        return Item(
+            line, offset, marks.title, title_key(marks.title), done, self.section, depth, parent,
+            "", (), marks.seat, marks.priority, marks.after, marks.fixed_id, None, (),
+        )  # fmt: skip
+
+    def _describe(
+        self, index: int, start: int, end: int, inner: list[tuple[int, int]], children: list[dict[str, Any]]
+    ) -> None:
+        """Description, comments and fenced blocks of the task at `start`: its lines but those of tasks inside it."""
+        fences = self._fences(children)
+        if end - start < 2 and not fences:
+            return
+        box = _BOX.match(self.text[start])
+        assert box is not None
+        column = len(box["before"].expandtabs(4)) - 1
+        taken = {line for first, after in inner for line in range(first, after)}
+        rows = [dedent(self.text[line], column) for line in range(start + 1, end) if line not in taken]
+        comments, rest = comments_of(rows)
+        blocks = tuple(fences)
+        verify = "".join(block.code for block in blocks if block.lang == "verify") or None
+        self.items[index] = self.items[index].replace(
+            description="\n".join(rest).strip("\n"), comments=tuple(comments), blocks=blocks, verify=verify
+        )
+
+    def _fences(self, tokens: list[dict[str, Any]]) -> list[Block]:
+        """Fenced blocks that name a language, in these tokens and in plain items below, not in sub-tasks."""
+        found: list[Block] = []
+        for token in tokens:
+            if token["type"] == "block_code" and token["style"] == "fenced":
+                number = _IN_INFO.search(token["info"])
+                if number:
+                    first = int(number[1])
+                    before = _INFO.match(self.text[first])
+                    column = len(before["before"].expandtabs(4)) if before else 0
+                    count = token["raw"].count("\n")
+                    rows = [dedent(row, column) for row in self.text[first + 1 : first + 1 + count]]
+                    lang = _IN_INFO.sub("", token["info"]).split()[0].lower()
+                    found.append(Block(lang, "".join(row + "\n" for row in rows)))
+            elif token["type"] == "list":
+                for item in token["children"]:
+                    first_child = next((c for c in item["children"] if c["type"] != "blank_line"), None)
+                    text = first_child.get("text", "") if first_child else ""
+                    mark = _FIRST.match(text.lstrip(" "))
+                    if not mark or mark[1] != "t":
+                        found += self._fences(item["children"])
+        return found
+
+
+def _length(lines: list[str]) -> int:
+    """How many lines an item has from its box on, trailing blank lines not counted."""
+    first = 1 if lines[0] == "" else 0  # the content may begin on the line below the marker
+    last = len(lines)
+    while last > first + 1 and not lines[last - 1].strip():
+        last -= 1
+    return last - first
+
+
+def dedent(line: str, columns: int) -> str:
+    """`line` without up to `columns` columns of leading white space; what is left of a tab becomes spaces."""
+    width = index = 0
+    while index < len(line) and width < columns and line[index] in " \t":
+        width += 4 - width % 4 if line[index] == "\t" else 1
+        index += 1
+    return " " * (width - columns) + line[index:] if width > columns else line[index:]
+
+
+def comments_of(rows: list[str], *, quoted: bool = True) -> tuple[list[str], list[str]]:
+    """Split rows into the texts of ``> Comment:`` quotes and all other rows. quoted: rows still have their ``>``."""
+    comments: list[str] = []
+    rest: list[str] = []
+    inside, fence = False, ""
+    for row in rows:
+        if not quoted:
+            row = "> " + row
+        mark = _FENCE.match(row)
+        if mark and (not fence or (mark[1].startswith(fence) and not mark[2])):
+            fence = "" if fence else mark[1]
+        elif fence:
+            rest.append(row)
+            continue
+        begins, goes_on = _COMMENT.match(row), _QUOTED.match(row)
+        if begins:
+            comments.append(begins[1].rstrip())
+            inside = True
+        elif inside and goes_on:
+            comments[-1] = f"{comments[-1]}\n{goes_on[1].rstrip()}".strip()
+        else:
+            inside = False
+            rest.append(row)
+    return [text for text in comments if text], rest
