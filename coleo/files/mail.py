@@ -15,7 +15,7 @@ import os
 
 from coleo.files import activity, atomic, letters, mailbox
 from coleo.files.layout import Layout
-from coleo.files.mailkeep import Snapshot, purge, recover, requeue, restore, snapshot
+from coleo.files.mailkeep import Snapshot, mailboxes, purge, recover, requeue, restore, snapshot
 from coleo.files.mailscan import Scan, scan
 from coleo.model.errors import BadInput, CannotBeDone
 from coleo.model.instant import iso
@@ -27,11 +27,13 @@ __all__ = [
     "Snapshot",
     "bury",
     "expired_leases",
+    "extend",
     "find",
     "finish",
     "give_back",
     "inflight",
     "known",
+    "mailboxes",
     "purge",
     "recover",
     "requeue",
@@ -247,7 +249,7 @@ def expired_leases(layout: Layout, seat: str, now: float) -> list[Message]:
 def find(layout: Layout, message_id: str, seat: str | None = None) -> tuple[str, str, Message] | None:
     """(seat, folder, message) of an id, in the mail of one seat or of all; None when nobody has it."""
     check_message(message_id)
-    for name in [seat] if seat else layout.seats_present():
+    for name in [seat] if seat else mailboxes(layout):
         there = mailbox.locate(layout, name, message_id, FOLDERS)
         if there is None:
             continue

@@ -34,7 +34,7 @@ def lock(layout: Layout, seat: str) -> AbstractContextManager[object]:
 
 
 def names(path: str) -> list[str]:
-    """The message file names in a folder, in delivery order; an absent folder has none. Anything else is passed over."""
+    """The message file names in a folder, in delivery order; none in an absent one. Anything else is passed over."""
     try:
         found = os.listdir(path)
     except OSError:
@@ -95,8 +95,8 @@ def move(layout: Layout, message: Message, raw: dict[str, Any], source: str, tar
     there = make_folder(layout, message.to, target)
     name = free_name(there, own_name(message))
     os.rename(os.path.join(here, message.name), os.path.join(there, name))
-    sync_folder(there)
-    sync_folder(here)
+    atomic.sync_folder(there)
+    atomic.sync_folder(here)
     return message.replace(name=name)
 
 
@@ -121,17 +121,3 @@ def make_folder(layout: Layout, seat: str, where: str) -> str:
     if not os.path.isdir(path):
         make_private(path)
     return path
-
-
-def sync_folder(path: str) -> None:
-    """Make renames in a folder durable; file systems that cannot do it are left in peace."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass
-    finally:
-        os.close(descriptor)
