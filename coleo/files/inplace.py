@@ -145,8 +145,8 @@ def clear(path: str, expected: bytes) -> None:
 
 
 def retrying(
-    path: str,
     change: Callable[[bytes], T],
+    path: str,
     deadline_s: float = 10.0,
     *,
     monotonic: Callable[[], float] = time.monotonic,
