@@ -15,7 +15,7 @@ from coleo.model.text import sanitise
 NOTES, ATTEMPTS, RESULT = "Notes", "Attempts", "Result"
 _SECTION = re.compile(r"##[ \t]+(Notes|Attempts|Result)[ \t]*#*[ \t]*", re.IGNORECASE)
 _HEADING = re.compile(r"#{1,2}(?:[ \t]|$)")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r"`{3,}|~{3,}")
 _ROW = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")
 
@@ -52,20 +52,21 @@ def parse(text: str) -> Body:
 
 
 def _lines(text: str) -> list[tuple[str, bool]]:
-    """(line, whether it can be a heading) for each line; not inside fenced code."""
-    fence = ""
-    found = []
-    for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+    """(line, whether it can be a heading) for each line; not inside fenced code.
+
+    Only fences at the left edge count: one inside a list item ends with its item. One that is never closed is text.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    inside: set[int] = set()
+    fence, opened = "", 0
+    for number, line in enumerate(lines):
         mark = _FENCE.match(line)
-        if fence:
-            if mark and mark[1][0] == fence[0] and len(mark[1]) >= len(fence) and not line.strip().strip(fence[0]):
-                fence = ""
-            found.append((line, False))
-            continue
-        if mark:
-            fence = mark[1]
-        found.append((line, bool(_HEADING.match(line))))
-    return found
+        if not fence and mark:
+            fence, opened = mark[0], number
+        elif fence and mark and mark[0].startswith(fence) and not line[len(mark[0]) :].strip():
+            inside.update(range(opened, number + 1))
+            fence = ""
+    return [(line, number not in inside and bool(_HEADING.match(line))) for number, line in enumerate(lines)]
 
 
 def _items(lines: list[str]) -> tuple[str, ...]:

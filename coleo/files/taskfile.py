@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import os
 import re
+import time
 
 from coleo.files import atomic, front, inplace, locks, taskbody
 from coleo.files.layout import Layout, is_junk, make_private
-from coleo.model.errors import BadInput
+from coleo.model.errors import BadInput, CannotBeDone
 from coleo.model.instant import iso
 from coleo.model.names import TASK, check_task
 from coleo.model.plan import Binding, Task
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 LOCK_WAIT_S = 30.0
 EDIT_WAIT_S = 10.0
+SETTLED_S = 1.0
+"""Age from which a file's time stamp tells two contents apart; younger ones are read again each time."""
 _NOT_WORD = re.compile(r"[^a-z0-9]+")
 _STATUSES = ", ".join(TaskStatus)
 
@@ -89,20 +92,64 @@ def read(layout: Layout, task_id: str) -> TaskFile | None:
 
 def read_all(layout: Layout) -> tuple[dict[str, TaskFile], list[BadInput]]:
     """Every task file by id, and what is wrong with those that cannot be read."""
-    found: dict[str, TaskFile] = {}
-    bad: list[BadInput] = []
-    for name in _names(layout):
-        path = os.path.join(layout.tasks, name)
+    cache = Cache(layout)
+    cache.refresh()
+    return cache.files, cache.bad
+
+
+class Cache:
+    """The task files of a project in memory, read again only where a file has changed.
+
+    files: by id. bad: what is wrong with those that cannot be read (their last good state stays in `files`).
+    """
+
+    def __init__(self, layout: Layout, clock: Callable[[], float] = time.time) -> None:
+        self._layout = layout
+        self._clock = clock
+        self._seen: dict[str, tuple[tuple[int, int, int], TaskFile | BadInput]] = {}
+        self.files: dict[str, TaskFile] = {}
+        self.bad: list[BadInput] = []
+
+    def refresh(self) -> frozenset[str]:
+        """Look at the folder again: the ids whose file is new, changed or gone."""
+        before, last_good = self._seen, {file.path: file for file in self.files.values()}
+        self._seen = {}
+        files: dict[str, TaskFile] = {}
+        self.bad = []
+        for name in _names(self._layout):
+            path = os.path.join(self._layout.tasks, name)
+            one = self._one(name, path, before.get(name))
+            if isinstance(one, BadInput):
+                self.bad.append(one)
+                one = last_good.get(path)
+            if one is not None:
+                files.setdefault(one.id, one)
+        changed = {one for one in files.keys() | self.files.keys() if files.get(one) is not self.files.get(one)}
+        self.files = files
+        return frozenset(changed)
+
+    def _one(
+        self, name: str, path: str, known: tuple[tuple[int, int, int], TaskFile | BadInput] | None
+    ) -> TaskFile | BadInput | None:
         try:
+            here = os.stat(path)
+            key = (here.st_mtime_ns, here.st_size, here.st_ino)
+            if known is not None and known[0] == key:
+                self._seen[name] = known
+                return known[1]
             data = atomic.read(path)
-            if data is not None:
-                one = parse(data, path, layout)
-                found.setdefault(one.id, one)
-        except BadInput as error:
-            bad.append(error)
         except OSError:
-            continue
-    return found, bad
+            return None
+        if data is None:
+            return None
+        one: TaskFile | BadInput
+        try:
+            one = parse(data, path, self._layout)
+        except BadInput as error:
+            one = error
+        if self._clock() - here.st_mtime > SETTLED_S:
+            self._seen[name] = (key, one)
+        return one
 
 
 def bindings(layout: Layout) -> tuple[Binding, ...]:
@@ -125,7 +172,7 @@ def parse(data: bytes, path: str, layout: Layout | None = None) -> TaskFile:
         ) from None  # fmt: skip
     body = taskbody.parse(text)
     return TaskFile(
-        id=_word(values, "id") or _id_of(os.path.basename(path)),
+        id=_word(values, "id") or id_of(os.path.basename(path)),
         title=_word(values, "title") or body.title or "",
         section=_word(values, "section") or None,
         file=_word(values, "file") or "plan.md",
@@ -192,8 +239,8 @@ def _bad_value(key: str, value: object, wanted: str, file: str, data: bytes) -> 
     return BadInput(f"{key} is wrong", file=file, line=line, found=repr(value), wanted=wanted, todo="mend it by hand")
 
 
-def _id_of(name: str) -> str:
-    """The id in a file name: ``t-`` and the word behind it, or the whole stem."""
+def id_of(name: str) -> str:
+    """The id in a file name: ``t-`` and six letters, or the whole stem."""
     stem = name.removesuffix(".md")
     made = re.match(r"t-[a-z2-7]{6}(?=-|$)", stem)
     return made[0] if made else stem if TASK.fullmatch(stem) else "unnamed"
@@ -274,7 +321,12 @@ def update(
             body = taskbody.add(body, taskbody.NOTES, taskbody.note(at, *note))
         return head + body.encode("utf-8", "surrogateescape")
 
-    data = inplace.retrying(lambda now_there: _replace(layout, path, now_there, edit), path, deadline_s=EDIT_WAIT_S)
+    try:
+        data = inplace.retrying(lambda now_there: _replace(layout, path, now_there, edit), path, deadline_s=EDIT_WAIT_S)
+    except (inplace.Busy, inplace.Changed):
+        raise CannotBeDone(
+            "somebody keeps the file open for writing", file=os.path.relpath(path, layout.root), todo="try again",
+        ) from None  # fmt: skip
     return parse(data, path, layout)
 
 
