@@ -40,6 +40,8 @@ class Mended(Record):
 def mend(layout: Layout, tasks: Mapping[str, Task], files: Mapping[str, TaskFile], now: float) -> list[Mended]:
     """Bring claims and task files into step. tasks: the plan's; files: `taskfile.read_all`. What was done.
 
+    Lines that a kill kept out of the activity log are written here; that something was mended is the caller's to log.
+
     A file that cannot be read is left alone: its claim stays as it is.
     """
     done: list[Mended] = []
@@ -55,7 +57,7 @@ def mend(layout: Layout, tasks: Mapping[str, Task], files: Mapping[str, TaskFile
         if file.id in held or file.status not in _HELD:
             continue
         try:
-            one = _lost(layout, file.id, now)
+            one = _lost(layout, file.id)
         except (ColeoError, OSError):
             continue
         if one is not None:
@@ -112,7 +114,7 @@ def _by_hand(layout: Layout, claim: Claim, file: TaskFile, now: float) -> Mended
     return Mended(f"{reason}: {claim.seat} does not hold {claim.task} any more", claim.task, claim.seat, True)
 
 
-def _lost(layout: Layout, task_id: str, now: float) -> Mended | None:
+def _lost(layout: Layout, task_id: str) -> Mended | None:
     """A task file that says held, and no claim: it was lost with ``run/``, or taken by ``git clean``."""
     with taskfile.lock(layout, task_id):
         file = taskfile.read(layout, task_id)
@@ -123,7 +125,6 @@ def _lost(layout: Layout, task_id: str, now: float) -> Mended | None:
             layout, task_id, there.seat, there.claimed_at, there.by, generation=there.generation,
             token=there.token, acknowledged=there.acknowledged_at is not None,
         )  # fmt: skip
-    activity.append(layout, "restored", now=now, seat=there.seat, task=task_id, reason="its claim was lost")
     return Mended(f"the claim of {there.seat} on {task_id} is made again from the task's file", task_id, there.seat)
 
 

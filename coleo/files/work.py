@@ -336,7 +336,7 @@ def reopen(layout: Layout, task: Task, reason: str, now: float, *, by: str = "hu
         return file
 
 
-def ended_by_person(layout: Layout, task: Task, reason: str, now: float) -> Done | None:
+def ticked(layout: Layout, task: Task, reason: str, now: float) -> Done | None:
     """The box was ticked by a person: the file says done, a claim ends. None when nobody ever touched the task."""
     with taskfile.lock(layout, task.id):
         file = taskfile.read(layout, task.id)
