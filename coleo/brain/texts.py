@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from coleo.model.text import sanitise
-
-
-def quote(text: str) -> str:
-    """`text` with ``> `` before each line: it cannot begin a line of coleo's own (case h08)."""
-    return "\n".join(f"> {line}" for line in sanitise(text).split("\n"))
+from coleo.model.prompt import quote
 
 
 def nudge(tasks: int) -> str:

@@ -39,6 +39,9 @@ class Terminals(Protocol):
     def launch(self, seat: str, generation: int, spec: dict[str, Any]) -> None:
         """Start a host with this spec; what comes of it is seen later."""
 
+    def failed(self, seat: str, generation: int, reason: str) -> None:
+        """This generation cannot be launched: be told so when asked."""
+
     def stop(self, seat: str, reason: str) -> None:
         """Begin to end the arm and its host; seen later."""
 

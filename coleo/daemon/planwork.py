@@ -1,0 +1,242 @@
+"""The plan as the loop handles it: reads, what a read changed, and the tasks as the brain sees them.
+
+`coleo.brain.plansync` decides what changed; here each change is carried out once: task files follow, seats that
+hold a task are told by message, lost ticks are set again. Message ids are made from what happened, so that a kill
+between the act and its record tells nobody twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+
+from coleo.brain import texts
+from coleo.brain.facts import Claimed, Work
+from coleo.files import claims, mail, mend, plan, taskfile, work
+from coleo.files.claims import Claim
+from coleo.files.layout import Layout, is_junk
+from coleo.files.settings import Settings
+from coleo.model import planevents as events
+from coleo.model.errors import ColeoError
+from coleo.model.instant import iso
+from coleo.model.plan import Binding, Task, TaskSet
+from coleo.model.task import TaskFile, TaskStatus
+
+RANKS = {"high": 0, "normal": 1, "low": 2}
+
+
+class TaskFiles:
+    """The task files, each read again only when it changed."""
+
+    def __init__(self, layout: Layout, complain: Callable[[str, str], None]) -> None:
+        self._layout = layout
+        self._complain = complain
+        self._seen: dict[str, tuple[tuple[int, int, int], TaskFile | None]] = {}
+        self.files: dict[str, TaskFile] = {}
+
+    def refresh(self) -> None:
+        """Look at the folder; a file that cannot be read keeps its last good content and is complained of once."""
+        seen: dict[str, tuple[tuple[int, int, int], TaskFile | None]] = {}
+        try:
+            entries = sorted(os.scandir(self._layout.tasks), key=lambda entry: entry.name)
+        except OSError:
+            entries = []
+        for entry in entries:
+            if is_junk(entry.name) or not entry.name.endswith(".md"):
+                continue
+            try:
+                status = entry.stat()
+                signature = (status.st_mtime_ns, status.st_size, status.st_ino)
+                known = self._seen.get(entry.name)
+                if known is not None and known[0] == signature:
+                    seen[entry.name] = known
+                else:
+                    seen[entry.name] = (signature, self._read(entry.path, known[1] if known else None))
+            except OSError:
+                continue
+        self._seen = seen
+        self.files = {}
+        for _signature, file in seen.values():
+            if file is not None:
+                self.files.setdefault(file.id, file)
+
+    def _read(self, path: str, last: TaskFile | None) -> TaskFile | None:
+        with open(path, "rb") as stream:
+            data = stream.read()
+        try:
+            return taskfile.parse(data, path, self._layout)
+        except ColeoError as error:
+            self._complain(f"{path} {hashlib.sha256(data).hexdigest()[:8]}", str(error))
+            return last
+
+    def bindings(self) -> tuple[Binding, ...]:
+        """What the plan's reader needs of them."""
+        return tuple(
+            Binding(file.id, file.file, file.section, file.title, file.number, file.status.value)
+            for file in self.files.values()
+        )
+
+
+class PlanWork:
+    """Plan, inbox, task files and claims of one project, read when they may have changed.
+
+    log: writes an activity line (action, fields). complain: one warning per key, ever.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        settings: Callable[[], Settings],
+        log: Callable[..., None],
+        complain: Callable[[str, str], None],
+    ) -> None:
+        self._layout = layout
+        self._settings = settings
+        self._log = log
+        self._complain = complain
+        self._files = TaskFiles(layout, complain)
+        self._reader = plan.Reader(layout)
+        self.claims: dict[str, Claim] = {}
+        self.work: tuple[Work, ...] = ()
+
+    @property
+    def tasks(self) -> TaskSet:
+        """The last good state of the plan."""
+        return self._reader.tasks
+
+    @property
+    def again_at(self) -> float | None:
+        """When the plan should be read again even if nothing is heard of it."""
+        return self._reader.again_at
+
+    def read(self, areas: set[str], now: float, *, fully: bool) -> bool:
+        """Look again at what may have changed. True when it led to writes that other parts should see at once."""
+        due = self.again_at is not None and now >= self.again_at
+        if not (fully or due or areas & {"plan", "inbox", "tasks", "claims"}):
+            return False
+        stirred = False
+        if fully or due or areas & {"plan", "inbox", "tasks"}:
+            self._files.refresh()
+            stirred |= self._read_plan(now)
+        self._files.refresh()
+        for mended in mend.mend(self._layout, self.tasks.by_id(), self._files.files, now):
+            stirred = True
+            self._log("restored", text=mended.what, task=mended.task, seat=mended.seat or None)
+        if stirred:
+            self._files.refresh()
+        self.claims = {claim.task: claim for claim in claims.held(self._layout)}
+        self.work = self._as_work()
+        return stirred
+
+    def _read_plan(self, now: float) -> bool:
+        settings = self._settings()
+        found = self._reader.read(self._files.bindings(), now, settings)
+        for warning in found.warnings:
+            key = f"{warning.file}:{warning.line}:{warning.why}:{warning.text}"
+            self._complain(key, f"{warning.file}:{warning.line or 1}: {warning.why}")
+        for event in found.events:
+            try:
+                self._carry_out(event, now)
+            except (ColeoError, OSError) as error:
+                self._log("error", task=event.task.id, reason=f"{type(event).__name__}: {error}")
+        return bool(found.events)
+
+    def _carry_out(self, event: events.PlanEvent, now: float) -> None:
+        task = event.task
+        known = self._files.files.get(task.id)
+        where = {"task": task.id, "title": task.title, "file": task.file, "line": task.line}
+        match event:
+            case events.Added():
+                self._log("task_added", **where, origin=task.origin, similar_to=task.similar_to)
+            case events.Returned():
+                self._log("task_returned", **where)
+                if known is not None and known.status is TaskStatus.WITHDRAWN:
+                    work.reopen(self._layout, task, "its line is back in the plan", now, by="brain", forget=False)
+            case events.Withdrawn():
+                self._log("task_withdrawn", **where)
+                if known is not None and known.status not in (TaskStatus.DONE, TaskStatus.WITHDRAWN):
+                    taskfile.update(self._layout, task.id, {"status": "withdrawn", "seat": None}, now)
+            case events.Reworded(old_title=old):
+                self._log("task_reworded", **where, text=old)
+                self._follow(task, known, now)
+                self._tell(task, f"reworded-{_short(task.title)}", texts.reworded(task.id, old, task.title), now)
+            case events.Moved() | events.Changed():
+                self._follow(task, known, now)
+            case events.Ticked(by="coleo"):
+                self._log("task_ticked", **where, by="coleo")
+                taskfile.update(self._layout, task.id, {"ticked_at": iso(now)}, now)
+            case events.Ticked() | events.DoneInWork():
+                self._done_by_person(task, now)
+            case events.Unticked():
+                self._log("task_unticked", **where)
+                if known is not None and known.status is TaskStatus.DONE:
+                    work.reopen(self._layout, task, "its box was unticked in the plan", now, by="human")
+            case events.TickAgain(attempt=attempt, why=why):
+                plan.tick(self._layout, task)
+                self._log("task_ticked", **where, by="coleo", attempt=attempt, reason=why)
+            case events.CommentAdded(text=text):
+                self._tell(task, f"comment-{_short(text)}", texts.comment(task.id, text), now)
+            case _:
+                pass
+
+    def _follow(self, task: Task, known: TaskFile | None, now: float) -> None:
+        """The identity in the task's file follows its line."""
+        if known is None:
+            return
+        identity: dict[str, str | int | None] = {
+            "title": task.title,
+            "section": task.section,
+            "file": task.file,
+            "number": task.number if task.number > 1 else None,
+        }
+        if (known.title, known.section, known.file, known.number) != (task.title, task.section, task.file, task.number):
+            taskfile.update(self._layout, task.id, identity, now)
+
+    def _done_by_person(self, task: Task, now: float) -> None:
+        """A person ticked it: done, and who holds it is told once."""
+        self._log("task_ticked", task=task.id, title=task.title, by="person")
+        claim = self.claims.get(task.id)
+        work.ticked(self._layout, task, "ticked in the plan by a person", now)
+        if claim is not None:
+            self._tell(task, "ticked", texts.done_by_person(task.id, task.title), now, claim)
+
+    def _tell(self, task: Task, key: str, text: str, now: float, claim: Claim | None = None) -> None:
+        claim = claim or self.claims.get(task.id)
+        if claim is None:
+            return
+        message_id = f"{task.id}-{key}-{claim.token[:8]}"
+        mail.send(self._layout, claim.seat, "brain", text, kind="notice", message_id=message_id, now=now, task=task.id)
+
+    def _as_work(self) -> tuple[Work, ...]:
+        tasks = self.tasks
+        open_ids = {task.id for task in tasks.tasks if not task.done}
+        known = tasks.by_id()
+        return tuple(self._one(order, task, open_ids, known) for order, task in enumerate(tasks.tasks))
+
+    def _one(self, order: int, task: Task, open_ids: set[str], known: dict[str, Task]) -> Work:
+        file = self._files.files.get(task.id)
+        claim = self.claims.get(task.id)
+        status = "done" if task.done else file.status.value if file else "open"
+        gone = task.missing_since_at is not None
+        return Work(
+            task.id,
+            task.title,
+            status,
+            task.seat,
+            RANKS.get(task.priority, 1),
+            order,
+            not gone and all(ref in known and ref not in open_ids for ref in task.after),
+            _claimed(claim) if claim else None,
+            file.attempts if file else 0,
+            file.reasons if file else (),
+            file.declined if file else (),
+        )
+
+
+def _claimed(claim: Claim) -> Claimed:
+    return Claimed(claim.seat, claim.token, claim.claimed_at, claim.acknowledged_at, claim.by)
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:10]
