@@ -21,6 +21,7 @@ from coleo.daemon.terminals import Terminals
 from coleo.daemon.wishes import Wishes
 from coleo.files import activity, arms, history, inplace, requests
 from coleo.files.layout import Layout
+from coleo.files.requests import Request
 from coleo.harness.receipts import Reader
 from coleo.model.arm import Arm
 
@@ -54,6 +55,8 @@ class Brain:
         self.stopping = ""
         self.keep_arms = False
         self.at_tick: Callable[[], None] = lambda: None
+        self.on_first_cycle: Callable[[], None] = lambda: None
+        self._unanswered: list[Request] = []
         self._gauge = SleepGauge(clock)
         self._areas: set[str] = set()
         self._tick_due_at = 0.0
@@ -118,7 +121,10 @@ class Brain:
             areas, self._areas = self._areas, set()
             self._wake.clear()
             stirred = self.cycle(areas, tick=tick)
+            self.on_first_cycle()
+            self.on_first_cycle = lambda: None
             if self.stopping and self._all_down():
+                self._answer("down", "the brain has ended" + ("; its arms go on" if self.keep_arms else ""))
                 return
             self._areas |= stirred
             again = again + 1 if stirred else 0
@@ -147,6 +153,7 @@ class Brain:
         fully = tick or "all" in areas
         if fully:
             self._upkeep(now)
+            self._answer("wake", "the brain looks at everything")
         stirred: set[str] = set()
         self.wishes.read(areas, fully=fully)
         self._requests(areas, fully=fully)
@@ -177,10 +184,28 @@ class Brain:
         """What people asked for. Wishes are in ``desired.json``; here only the answers, and the end."""
         if not fully and "requests" not in areas:
             return
+        known = {request.id for request in self._unanswered}
         for request in requests.pending(self.layout):
-            if request.op == "down":
-                self.ask_to_stop("coleo down", keep_arms=request.args.get("keep_arms") is True)
-            requests.reply(self.layout, request.id, {"ok": True, "message": request.op, "pid": os.getpid()})
+            if request.id in known:
+                continue
+            match request.op:
+                case "down":
+                    self._unanswered.append(request)
+                    self.ask_to_stop("coleo down", keep_arms=request.args.get("arms") is False)
+                case "wake":
+                    self._unanswered.append(request)
+                    self.hint()
+                case _:
+                    self._reply(request, "the brain has read it")
+
+    def _reply(self, request: Request, message: str) -> None:
+        requests.reply(self.layout, request.id, {"ok": True, "message": message, "pid": os.getpid()})
+
+    def _answer(self, op: str, message: str) -> None:
+        """What could be answered only after the fact."""
+        for request in [request for request in self._unanswered if request.op == op]:
+            self._unanswered.remove(request)
+            self._reply(request, message)
 
     def _facts(self, now: float, areas: set[str], *, tick: bool, fully: bool) -> Facts:
         seats = tuple(self._seat(name, now, areas, fully=fully) for name in self._names())
