@@ -21,7 +21,7 @@ from coleo.daemon.doorbell import Doorbell
 from coleo.daemon.hosts import Hosts
 from coleo.daemon.loop import Brain
 from coleo.daemon.terminals import Terminals
-from coleo.daemon.watch import EventSource, Watcher, system_events
+from coleo.daemon.watch import EventSource, Watcher, areas_of, system_events
 from coleo.files import locks
 from coleo.files.layout import Layout, make_private
 from coleo.model.errors import CannotBeDone, Taken
@@ -110,7 +110,7 @@ async def _live(
         return Hosts(layout, clock, on_change)
 
     brain = Brain(layout, clock, make_terminals, overrides, environ)
-    bell = Doorbell(layout.brain_socket, lambda area: brain.hint(*(area.split() or ["all"])))
+    bell = Doorbell(layout.brain_socket, lambda text: brain.hint(*areas_of(text)))
     watcher = Watcher(
         layout, clock, lambda areas: brain.hint(*areas), lambda text: brain.log("warning", text=text), source
     )
@@ -138,12 +138,13 @@ async def _live(
 def _signals(brain: Brain) -> Iterator[None]:
     """What signals mean, for as long as the loop runs."""
     loop = asyncio.get_running_loop()
+    had_terminal = _has_terminal()
 
     def end(name: str) -> None:
         brain.ask_to_stop(name, keep_arms=True)
 
     def hang_up() -> None:
-        if _terminal_is_gone():
+        if had_terminal and not _has_terminal():
             brain.ask_to_stop("SIGHUP: its terminal is gone", keep_arms=True)
         else:
             brain.hint()
@@ -159,13 +160,9 @@ def _signals(brain: Brain) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-def _terminal_is_gone() -> bool:
-    """A foreground brain whose window was closed: its standard input was a terminal and cannot be read any more."""
+def _has_terminal() -> bool:
+    """Whether standard input is a terminal that still is one: after its window was closed it is not."""
     try:
-        descriptor = sys.stdin.fileno()
-        if not os.isatty(descriptor):
-            return False
-        os.tcgetpgrp(descriptor)
-    except (OSError, ValueError, AttributeError):
-        return sys.stdin is not None
-    return False
+        return sys.stdin is not None and os.isatty(sys.stdin.fileno())
+    except (OSError, ValueError):
+        return False

@@ -62,6 +62,16 @@ def area(layout: Layout, path: str) -> str:
     return ""
 
 
+_AREAS = frozenset({"plan", "inbox", "tasks", "claims", "settings", "requests"})
+
+
+def areas_of(text: str) -> set[str]:
+    """The areas that a ring at the doorbell names; everything for what it does not name in these words."""
+    words = set(text.split())
+    known = {word for word in words if word in _AREAS or word.startswith(("mail/", "seat/", "arm/"))}
+    return known if words and known == words else {"all"}
+
+
 def _project_area(parts: list[str]) -> str:
     match parts:
         case ["inbox.md"]:
