@@ -130,6 +130,10 @@ def check(harness: Harness) -> list[str]:
         problems.append(f"composer is {harness.composer!r}, it must be one of {', '.join(COMPOSERS)}")
     if harness.composer == "screen" and not harness.of_kind("composer_empty"):
         problems.append("a composer on the screen needs a composer_empty rule: nothing could ever be typed")
+    if harness.composer == "screen" and not (harness.composer_begin or harness.of_kind("draft")):
+        problems.append(
+            "a composer on the screen needs composer_begin or a draft rule: a swallowed Enter could not be seen"
+        )
     for rule in harness.rules:
         if rule.kind not in PRIORITIES:
             problems.append(f"rule kind {rule.kind!r}, it must be one of {', '.join(PRIORITIES)}")

@@ -1,0 +1,1 @@
+"""Agents for tests: programs in a real terminal, and how coleo is told about them."""
