@@ -1,22 +1,20 @@
-"""Changes of people's files in place, under a kernel file lease (DESIGN.md section 4 "Writing").
+"""Changes of people's files, in place (DESIGN.md section 4 "Writing").
 
-A lease is granted only while nobody else has the file open, and who opens it meanwhile waits until it is given back;
-so between the last look at the bytes and the change no editor can have written. Nothing is ever renamed over such a
-file: symlink, inode, owner and mode stay, and a writer that holds it open writes into the same file as before.
+Nothing is ever renamed over such a file: symlink, inode, owner and mode stay, and a program that holds it open goes
+on in the same file. Each change says which bytes it expects; it happens under a kernel lease, only while the file
+holds exactly those (`Changed` else), and only while nobody has it open for writing (`Busy` else). `retrying` is how
+callers put up with both.
 
-A change of one byte and a truncation are one system call. Longer changes are first written to a journal in ``run/``,
-so that a kill half-way through the write leaves something to finish it with (`recover`). Where the file system has no
-leases (macOS, network file systems) the same is done without; `uses_leases` tells.
+One byte and a truncation are one system call. Longer changes are journalled: an error undoes them, and what a kill
+left half done is completed by `recover`; either way the file never stays torn, and no word of anybody is in it twice.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
-import time
+from time import monotonic, sleep
 
-from coleo.files import journal as journals
-from coleo.files.journal import Changed
+from coleo.files import atomic, journal
+from coleo.files.lease import Busy, Changed, Opened, lease_available, used_fallback
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,123 +23,61 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["Busy", "Changed", "append", "clear", "recover", "replace", "retrying", "set_byte", "uses_leases"]
+__all__ = [
+    "Busy",
+    "Changed",
+    "append",
+    "clear",
+    "lease_available",
+    "recover",
+    "replace",
+    "retrying",
+    "set_byte",
+    "used_fallback",
+]
 
-_SET_LEASE = 1024
-_SET_SIGNAL = 10
-_SIGURG = 23
-_WRITE, _READ, _NONE = fcntl.F_WRLCK, fcntl.F_RDLCK, fcntl.F_UNLCK
-_BUSY = 11
-"""EAGAIN: somebody has the file open."""
-
-recover = journals.recover
-
-
-class Busy(Exception):
-    """Somebody has the file open for writing: try again soon."""
-
-
-class _Opened:
-    """The file, opened for a change: content verified, under a lease where there are leases."""
-
-    def __init__(self, path: str, expected: bytes, flags: int = 0) -> None:
-        self.path = path
-        self.descriptor = _open(path, flags)
-        self.leased = False
-        try:
-            self._lease(flags)
-            if journals.read_all(self.descriptor) != expected:
-                raise Changed(path)
-            self.check_place()
-        except BaseException:
-            self.close()
-            raise
-
-    def _lease(self, flags: int) -> None:
-        granted = _set_lease(self.descriptor, _WRITE)
-        if granted is False:
-            os.close(self.descriptor)
-            self.descriptor = -1
-            if not _only_readers(self.path):
-                raise Busy(self.path)
-            self.descriptor = _open(self.path, flags)
-        self.leased = granted is True
-
-    def check_place(self) -> None:
-        """The path still leads to this file. Raises Changed when another one took its place."""
-        ours = os.fstat(self.descriptor)
-        try:
-            there = os.stat(self.path)
-        except OSError:
-            raise Changed(self.path) from None
-        if (ours.st_dev, ours.st_ino) != (there.st_dev, there.st_ino):
-            raise Changed(self.path)
-
-    def __enter__(self) -> _Opened:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Give the lease back by closing."""
-        descriptor, self.descriptor = self.descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.001, 0.05
 
 
 def set_byte(path: str, expected: bytes, offset: int, byte: int) -> None:
-    """Change one byte of a file that holds exactly `expected`. Raises Changed, Busy, OSError."""
-    with _Opened(path, expected) as opened:
-        os.pwrite(opened.descriptor, bytes((byte,)), offset)
-        os.fdatasync(opened.descriptor)
-        opened.check_place()
+    """Change one byte of a file that holds exactly `expected`; nothing when it is so already.
+
+    Raises Changed, Busy, OSError (then nothing has changed), ValueError for an offset outside of `expected`.
+    """
+    if not 0 <= offset < len(expected):
+        raise ValueError(f"no byte {offset} in {len(expected)} bytes")
+    if expected[offset] == byte:
+        return
+    with Opened(path) as file:
+        file.verify(expected)
+        file.write(bytes((byte,)), offset)
+        file.sync()
 
 
 def append(path: str, expected: bytes, addition: bytes, journal: str) -> None:
-    """Add to the end of a file that holds exactly `expected`. Raises Changed, Busy, OSError."""
-    entry = journals.begin(journal, path, expected, expected + addition)
-    try:
-        with _Opened(path, expected, os.O_APPEND) as opened:
-            _write(opened.descriptor, addition, None)
-            os.fdatasync(opened.descriptor)
-            opened.check_place()
-    except (Changed, Busy):
-        journals.end(entry)
-        raise
-    except OSError:
-        _undo(path, expected, expected + addition, entry)
-        raise
-    journals.end(entry)
+    """Add to the end of a file that holds exactly `expected`. journal: the project's (`Layout.journal`).
+
+    Raises Changed, Busy, OSError: then nothing has changed.
+    """
+    _change(path, expected, expected + addition, journal, append=True)
 
 
 def replace(path: str, expected: bytes, new: bytes, journal: str) -> None:
-    """Put `new` in the place of exactly `expected`, in the same file. Raises Changed, Busy, OSError.
+    """Put `new` in the place of exactly `expected`, in the same file; nothing when they are equal.
 
-    No write happens when they are equal.
+    Raises Changed, Busy, OSError: then nothing has changed.
     """
-    if expected == new:
-        return
-    entry = journals.begin(journal, path, expected, new)
-    try:
-        with _Opened(path, expected) as opened:
-            _overwrite(opened.descriptor, expected, new)
-            opened.check_place()
-    except (Changed, Busy):
-        journals.end(entry)
-        raise
-    except OSError:
-        _undo(path, expected, new, entry)
-        raise
-    journals.end(entry)
+    _change(path, expected, new, journal, append=False)
 
 
 def clear(path: str, expected: bytes) -> None:
-    """Empty a file that holds exactly `expected`. Raises Changed, Busy, OSError."""
-    with _Opened(path, expected) as opened:
-        os.ftruncate(opened.descriptor, 0)
-        os.fsync(opened.descriptor)
-        opened.check_place()
+    """Empty a file that holds exactly `expected`. Raises Changed, Busy, OSError: then nothing has changed."""
+    if not expected:
+        return
+    with Opened(path) as file:
+        file.verify(expected)
+        file.truncate(0)
+        file.sync()
 
 
 def retrying(
@@ -149,103 +85,109 @@ def retrying(
     path: str,
     deadline_s: float = 10.0,
     *,
-    monotonic: Callable[[], float] = time.monotonic,
-    pause: Callable[[float], None] = time.sleep,
+    monotonic: Callable[[], float] = monotonic,
+    pause: Callable[[float], None] = sleep,
 ) -> T:
     """Read the file, call `change` with its bytes, and again with fresh ones while it raises Changed or Busy.
 
-    After `deadline_s` the last Changed or Busy is raised. Raises OSError as reading does.
+    After `deadline_s` the last Changed or Busy is raised. Blocks meanwhile: a loop that must go on gives a short
+    deadline and comes back. Raises FileNotFoundError when there is no file.
     """
     end = monotonic() + deadline_s
-    wait_s = 0.001
+    wait_s = _FIRST_PAUSE_S
     while True:
-        with open(path, "rb", buffering=0) as file:
-            data = file.readall()
+        data = atomic.read(path)
+        if data is None:
+            raise FileNotFoundError(2, "no such file", path)
         try:
             return change(data)
         except (Changed, Busy):
             if monotonic() + wait_s >= end:
                 raise
         pause(wait_s)
-        wait_s = min(wait_s * 2, 0.1)
+        wait_s = min(wait_s * 2, _LONGEST_PAUSE_S)
 
 
-def uses_leases(path: str) -> bool:
-    """Whether changes of this file happen under a lease; False on file systems that have none."""
-    try:
-        descriptor = _open(path, 0)
-    except (OSError, Busy):
-        return False
-    try:
-        return _set_lease(descriptor, _WRITE) is not None
-    finally:
-        os.close(descriptor)
+def recover(journal_dir: str) -> list[str]:
+    """Complete what a kill interrupted; one sentence for the log for each file in which there was something to do.
 
-
-def _undo(path: str, old: bytes, new: bytes, entry: str) -> None:
-    """A write failed half-way (a full disk): the old content again, if that is possible now; else the journal stays."""
-    try:
-        descriptor = _open(path, 0)
-    except (OSError, Busy):
-        return
-    try:
-        if journals.is_torn(journals.read_all(descriptor), old, new):
-            _overwrite(descriptor, new, old)
-        if journals.read_all(descriptor) == old:
-            journals.end(entry)
-    except OSError:
-        return
-    finally:
-        os.close(descriptor)
-
-
-def _overwrite(descriptor: int, old: bytes, new: bytes) -> None:
-    """From the first byte that differs to the new end."""
-    same = journals.common_start(old, new)
-    _write(descriptor, new[same:], same)
-    if len(new) < len(old):
-        os.ftruncate(descriptor, len(new))
-    os.fdatasync(descriptor)
-
-
-def _write(descriptor: int, data: bytes, offset: int | None) -> None:
-    """One write, and more only for what a short one left. offset None: at the end (O_APPEND)."""
-    view, done = memoryview(data), 0
-    while done < len(view):
-        if offset is None:
-            done += os.write(descriptor, view[done:])
-        else:
-            done += os.pwrite(descriptor, view[done:], offset + done)
-
-
-def _open(path: str, flags: int) -> int:
-    try:
-        return os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK | flags)
-    except BlockingIOError:
-        raise Busy(path) from None
-
-
-def _only_readers(path: str) -> bool:
-    """Whether nobody has the file open for writing: a reader such as ``tail -f`` refuses only the write lease."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except BlockingIOError:
-        return False
-    try:
-        return _set_lease(descriptor, _READ) is True
-    finally:
-        os.close(descriptor)
-
-
-def _set_lease(descriptor: int, kind: int) -> bool | None:
-    """True: granted. False: somebody has the file open. None: there are no leases here.
-
-    Who opens the file meanwhile makes the kernel send a signal; it is SIGURG, which nothing dies of (SIGIO would end
-    the process).
+    To be called by whoever takes the project. Changes that are under way in living processes are left alone; one that
+    somebody has written over since is put aside, and a file that is busy is left for the next time.
     """
+    notes = []
+    for entry, what in journal.pending(journal_dir):
+        try:
+            note = _complete(entry, what)
+        except Busy:
+            entry.close(done=False)
+            continue
+        except OSError as error:
+            entry.close(done=False)
+            note = f"a change of {what.path} was interrupted and cannot be completed now: {error.strerror or error}"
+        if note:
+            notes.append(note)
+    return notes
+
+
+def _change(path: str, old: bytes, new: bytes, journal_dir: str, *, append: bool) -> None:
+    if old == new:
+        return
+    with Opened(path) as file:
+        file.verify(old)  # an early no, before anything is written to disk
+    what = journal.change(path, old, new)
+    entry = journal.begin(journal_dir, what)
+    settled = True
     try:
-        fcntl.fcntl(descriptor, _SET_SIGNAL, _SIGURG)
-        fcntl.fcntl(descriptor, _SET_LEASE, kind)
-    except OSError as error:
-        return False if error.errno == _BUSY else None
-    return True
+        with Opened(path, append=append) as file:
+            file.verify(old)
+            settled = False
+            try:
+                _write(file, what)
+            except Changed:
+                settled = True  # written to a file that is at no path any more
+                raise
+            except BaseException:
+                _undo(file, what)
+                settled = True
+                raise
+            settled = True
+    finally:
+        entry.close(done=settled)
+
+
+def _write(file: Opened, what: journal.Change) -> None:
+    file.write(what.new, what.same)
+    if len(what.new) < len(what.old):
+        file.truncate(what.same + len(what.new))
+    file.sync()
+
+
+def _undo(file: Opened, what: journal.Change) -> None:
+    if what.is_at(file.read()) in ("torn", "new"):
+        file.write(what.old, what.same)
+        file.truncate(what.same + len(what.old))
+        file.sync()
+
+
+def _complete(entry: journal.Entry, what: journal.Change) -> str:
+    """Complete one change, or undo it where there is no room for it; a sentence where there was something to do."""
+    try:
+        file = Opened(what.path)
+    except FileNotFoundError:
+        return f"{what.path} is gone; what was to be written to it is in {journal.keep(entry)}"
+    with file:
+        found = what.is_at(file.read())
+        done = "complete"
+        if found == "torn":
+            try:
+                _write(file, what)
+            except OSError:
+                _undo(file, what)
+                done = "undone"
+    if found == "other":
+        return (
+            f"{what.path} was being changed when coleo was ended, and somebody has changed it since; "
+            f"what was to be written is in {journal.keep(entry)}"
+        )
+    entry.close(done=True)
+    return f"an interrupted change of {what.path} is {done} now" if found == "torn" else ""

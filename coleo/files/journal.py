@@ -1,141 +1,173 @@
-"""The journal of changes that are longer than one byte: what to finish when a kill came half-way.
+"""The journal of changes that are longer than one byte: what a kill in the middle of a write leaves to finish it with.
 
-An entry holds the path, the bytes before and the bytes after. It is written before the change and removed after it.
-`recover` finishes a change that is torn, drops one that is complete or was not begun, and keeps aside, with a sentence
-for the log, one whose file somebody has changed since.
+An entry says which file is changed, how much of it stays, and what comes after that before and after the change. It
+is synced before the file is touched and removed when the change is complete. Whoever makes the change holds a kernel
+lock on its entry, so that an entry without a lock is one whose maker is dead.
 """
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
-from binascii import a2b_base64, b2a_base64
+from binascii import crc32
 
-from coleo.files import atomic, locks
+from coleo.files import atomic
 from coleo.files.layout import make_private
+from coleo.model.record import Record
 
-LOCK = "recover.lock"
-
-
-class Changed(Exception):
-    """The file is not what was read (or another file is at its path now): read again and start over."""
+_END = ".change"
 
 
-def begin(folder: str, path: str, old: bytes, new: bytes) -> str:
-    """Write an entry; its path. Raises OSError, and then nothing was changed."""
+class Change(Record):
+    """What becomes of a file: `same` bytes stay (`check` is their CRC), then `old` becomes `new`."""
+
+    path: str
+    same: int
+    check: int
+    old: bytes
+    new: bytes
+
+    def is_at(self, now: bytes) -> str:
+        """What a file that holds `now` shows: ``old``, ``new``, ``torn`` (in the middle of the change) or ``other``."""
+        rest = now[self.same :]
+        if len(now) < self.same or crc32(now[: self.same]) != self.check:
+            return "other"
+        if rest == self.old:
+            return "old"
+        if rest == self.new:
+            return "new"
+        written = common_start(rest, self.new)
+        return "torn" if rest == self.new[:written] + self.old[written:] else "other"
+
+
+def change(path: str, old: bytes, new: bytes) -> Change:
+    """The change of a whole file from `old` to `new`."""
+    same = common_start(old, new)
+    return Change(os.path.realpath(path), same, crc32(old[:same]), old[same:], new[same:])
+
+
+class Entry:
+    """One entry in the journal, locked for as long as this object is open."""
+
+    def __init__(self, path: str, fd: int) -> None:
+        self.path = path
+        self._fd = fd
+
+    def close(self, *, done: bool) -> None:
+        """Unlock it; `done` removes it: the change is complete, or did not happen."""
+        try:
+            if done:
+                _forget(self._fd, self.path)
+        finally:
+            os.close(self._fd)
+
+
+def begin(folder: str, what: Change) -> Entry:
+    """Write an entry and hold it. Raises OSError; then nothing has been changed."""
     make_private(folder)
-    name = os.path.join(folder, f"{os.getpid()}-{os.urandom(6).hex()}.change")
-    parts = (os.fsencode(os.path.realpath(path)), old, new)
-    atomic.create(name, b"".join(b2a_base64(part, newline=True) for part in parts))
-    return name
+    head = {"path": what.path, "same": what.same, "check": what.check, "old": len(what.old), "new": len(what.new)}
+    data = json.dumps(head).encode() + b"\n" + what.old + what.new
+    while True:
+        path = os.path.join(folder, os.urandom(8).hex() + _END)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            atomic.write_all(fd, data)
+            os.fsync(fd)
+            atomic.sync_folder(folder)
+        except BaseException:
+            Entry(path, fd).close(done=True)
+            raise
+        if os.fstat(fd).st_nlink:
+            return Entry(path, fd)
+        os.close(fd)  # `pending` of another process came before our lock and took it for a dead one's
 
 
-def end(entry: str) -> None:
-    """The change is complete, or did not happen."""
+def pending(folder: str) -> list[tuple[Entry, Change]]:
+    """The entries whose makers are dead, now held by us. What was never written whole is removed: nothing had begun."""
     try:
-        os.unlink(entry)
-    except FileNotFoundError:
-        return
-
-
-def recover(folder: str) -> list[str]:
-    """Finish what a kill interrupted; one sentence for each that is worth a line in the log.
-
-    Entries of processes that are at it right now are not touched: whoever has an entry of its own is alive.
-    """
-    try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".change") and name[0] != ".")
+        names = sorted(name for name in os.listdir(folder) if name.endswith(_END))
     except OSError:
         return []
-    if not names:
-        return []
-    notes = []
-    with locks.hold(os.path.join(folder, LOCK), wait_s=30.0, note="recovering"):
-        for name in names:
-            if _writer_lives(name):
-                continue
-            note = _recover_one(os.path.join(folder, name))
-            if note:
-                notes.append(note)
-    return notes
+    found = []
+    for name in names:
+        entry = _hold(os.path.join(folder, name))
+        if entry is None:
+            continue
+        what = _parse(entry[1])
+        if what is None:
+            entry[0].close(done=True)
+        else:
+            found.append((entry[0], what))
+    return found
 
 
-def _writer_lives(name: str) -> bool:
-    """Whether the process that wrote the entry may still be busy with it (its pid is in the name)."""
-    pid = name.partition("-")[0]
-    if not pid.isdecimal() or int(pid) == os.getpid():
-        return False
-    return os.path.exists(f"/proc/{pid}") if os.path.isdir("/proc/self") else _answers(int(pid))
+def keep(entry: Entry) -> str:
+    """Put an entry aside for a person to look at; where it is now."""
+    kept = entry.path.removesuffix(_END) + ".kept"
+    os.rename(entry.path, kept)
+    entry.close(done=False)
+    return kept
 
 
-def _answers(pid: int) -> bool:
+def _hold(path: str) -> tuple[Entry, bytes] | None:
     try:
-        os.kill(pid, 0)
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
-        return False
-    return True
-
-
-def _recover_one(entry: str) -> str:
-    data = atomic.read(entry)
-    if data is None:
-        return ""
+        return None
     try:
-        path, old, new = (a2b_base64(line) for line in data.split(b"\n")[:3])
-    except ValueError:
-        os.rename(entry, f"{entry}.unreadable")
-        return f"{entry}.unreadable is no journal entry"
-    where = os.fsdecode(path)
-    try:
-        descriptor = os.open(where, os.O_RDWR | os.O_CLOEXEC)
-    except OSError as error:
-        os.rename(entry, f"{entry}.kept")
-        return f"{where} was being changed when coleo was ended and cannot be opened now ({error}); see {entry}.kept"
-    try:
-        now = read_all(descriptor)
-        if now in (old, new):
-            end(entry)
-            return ""
-        if not is_torn(now, old, new):
-            os.rename(entry, f"{entry}.kept")
-            return f"{where} was being changed when coleo was ended, and somebody changed it since; see {entry}.kept"
-        same = common_start(now, new)
-        rest, done = memoryview(new)[same:], 0
-        while done < len(rest):
-            done += os.pwrite(descriptor, rest[done:], same + done)
-        os.ftruncate(descriptor, len(new))
-        os.fdatasync(descriptor)
-    finally:
-        os.close(descriptor)
-    end(entry)
-    return f"a change of {where} that was interrupted is complete now"
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(fd).st_nlink:
+            with open(fd, "rb", closefd=False) as file:
+                return Entry(path, fd), file.read()
+    except BlockingIOError:
+        pass  # its maker is alive
+    except BaseException:
+        os.close(fd)
+        raise
+    os.close(fd)
+    return None
 
 
-def is_torn(now: bytes, old: bytes, new: bytes) -> bool:
-    """Whether `now` is what a kill in the middle of the change from `old` to `new` leaves behind."""
-    written = common_start(now, new)
-    if written < common_start(old, new) or now in (old, new):
-        return False
-    return now == new[:written] + old[written:]
+def _parse(data: bytes) -> Change | None:
+    line, _, rest = data.partition(b"\n")
+    try:
+        head = json.loads(line)
+        what = Change(
+            head["path"],
+            head["same"],
+            head["check"],
+            rest[: head["old"]],
+            rest[head["old"] : head["old"] + head["new"]],
+        )
+        whole = len(rest) == head["old"] + head["new"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return what if whole else None
+
+
+def _forget(fd: int, path: str) -> None:
+    """Emptied first: should the name stay (a failing disk), there is nothing left in it that could be done again."""
+    try:
+        os.ftruncate(fd, 0)
+    except OSError:
+        pass
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
 
 
 def common_start(one: bytes, other: bytes) -> int:
     """How many bytes the two share at their start."""
-    if one == other:
-        return len(one)
     low, high = 0, min(len(one), len(other))
+    if one[:high] == other[:high]:
+        return high
     while low < high:
         middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
+        if one[low:middle] == other[low:middle]:
             low = middle
         else:
             high = middle - 1
     return low
-
-
-def read_all(descriptor: int) -> bytes:
-    """The whole content of an open file, from its start."""
-    parts, at = [], 0
-    while part := os.pread(descriptor, 1 << 20, at):
-        parts.append(part)
-        at += len(part)
-    return b"".join(parts)

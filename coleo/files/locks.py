@@ -1,15 +1,19 @@
-"""Locks between processes: ``fcntl.flock`` on a file in ``run/locks``, the same lock that filelock takes.
+"""Kernel locks in ``run/locks/``: held by a living process or by nobody (DESIGN.md section 4 "Writing").
 
-Lock files are never unlinked; should somebody else sweep one away, the inode is compared after locking, so two
-holders never both believe that they are alone. The holder is written into the file for whoever has to wait.
+They are ``flock`` locks, as ``filelock.FileLock`` takes them: both exclude each other on the same file. A lock ends
+with its holder, however that ends, so there is nothing to clean up, and the files are never unlinked. What is written
+in the file (`holder`) is a courtesy to whoever has to wait and decides nothing.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
-import time
+from _thread import get_ident
+from time import monotonic, sleep
 
+from coleo.files import process
 from coleo.files.layout import make_private
 from coleo.model.errors import Taken
 
@@ -18,21 +22,26 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-_STEP_S = 0.002
+#: A look by `is_held` takes a shared lock for some microseconds; nobody may be turned away for that.
+_LEAST_WAIT_S = 0.02
+_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 0.02
+
+_held: set[tuple[str, int]] = set()
 
 
-class hold:  # noqa: N801 - reads as a verb: ``with hold(path):``
-    """Hold the lock at `path` for the length of a ``with`` block.
+class hold:
+    """Hold the lock at `path` while a ``with`` block runs. Its folder is made when it is missing.
 
-    wait_s: None waits for ever, 0 does not wait. note: what it is held for. Raises Taken, naming the holder, when it
-    could not be had in time.
+    wait_s: seconds to wait before Taken is raised, which names the holder; None waits for as long as it takes (and
+    is RuntimeError where this thread holds it already, for that would be for ever). note: why, for whoever waits.
     """
 
     def __init__(self, path: str, *, wait_s: float | None = None, note: str = "") -> None:
         self.path = path
         self.wait_s = wait_s
         self.note = note
-        self.descriptor = -1
+        self._fd = -1
+        self._key = (path, 0)
 
     def __enter__(self) -> hold:
         self.acquire()
@@ -45,98 +54,110 @@ class hold:  # noqa: N801 - reads as a verb: ``with hold(path):``
 
     def acquire(self) -> None:
         """Take the lock. Raises Taken."""
-        end = None if self.wait_s is None else time.monotonic() + self.wait_s
-        while True:
-            descriptor = self._open()
-            if self._lock(descriptor, end):
-                if _same_file(descriptor, self.path):
-                    self.descriptor = descriptor
-                    self._sign()
-                    return
-                os.close(descriptor)
-                continue
-            os.close(descriptor)
-            raise self._taken()
+        self._key = (self.path, get_ident())
+        if self.wait_s is None and self._key in _held:
+            raise RuntimeError(f"this thread holds {self.path} and would wait for itself")
+        self._fd = self._take(None if self.wait_s is None else monotonic() + max(self.wait_s, _LEAST_WAIT_S))
+        _held.add(self._key)
+        self._say_who()
 
     def release(self) -> None:
         """Let go; harmless when it is not held."""
-        descriptor, self.descriptor = self.descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            _held.discard(self._key)
+            os.close(fd)
 
     def still_there(self) -> bool:
-        """Whether the held lock file still lies at its path (a sweep takes it away under its holder)."""
-        return self.descriptor >= 0 and _same_file(self.descriptor, self.path)
+        """Whether the held file still lies at its path; somebody who deleted ``run/`` has opened the way for others."""
+        return self._fd >= 0 and _is_at(self._fd, self.path)
 
-    def _open(self) -> int:
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-        try:
-            return os.open(self.path, flags, 0o600)
-        except FileNotFoundError:
-            make_private(os.path.dirname(self.path))
-            return os.open(self.path, flags, 0o600)
-
-    def _lock(self, descriptor: int, end: float | None) -> bool:
-        if end is None:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            return True
+    def _take(self, deadline: float | None) -> int:
+        pause = _PAUSE_S
         while True:
+            fd = _open(self.path)
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return True
-            except BlockingIOError:
-                if time.monotonic() >= end:
-                    return False
-                time.sleep(_STEP_S)
+                if _lock(fd, wait=deadline is None) and _is_at(fd, self.path):
+                    return fd
+            except BaseException:
+                os.close(fd)
+                raise
+            os.close(fd)
+            if deadline is not None and monotonic() >= deadline:
+                raise _taken(self.path)
+            sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE_S)
 
-    def _sign(self) -> None:
-        from coleo.files import process
-
-        me = process.identity(os.getpid())
-        who = f"{os.getpid()} {me.start if me else 0} {me.boot if me else '-'} {self.note}\n"
+    def _say_who(self) -> None:
+        who = process.own()
+        data = json.dumps({"pid": who.pid, "start": who.start, "boot": who.boot, "note": self.note})
         try:
-            os.ftruncate(self.descriptor, 0)
-            os.pwrite(self.descriptor, who.encode("utf-8", "replace"), 0)
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, data.encode() + b"\n", 0)
         except OSError:
-            return
-
-    def _taken(self) -> Taken:
-        by = holder(self.path)
-        found = f"held by process {by['pid']} ({by['note']})" if by else "held by another process"
-        return Taken(f"{os.path.basename(self.path)} is held", file=self.path, found=found, todo="try again later")
+            pass  # a full disk: the lock is the kernel's, only its label is missing
 
 
-def holder(path: str) -> dict[str, Any] | None:
-    """Who wrote itself into the lock file: ``{"pid", "start", "boot", "note"}``; None when nobody legible did."""
+def _open(path: str) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            parts = file.readline(4096).rstrip("\n").split(" ", 3)
-    except OSError:
-        return None
-    if len(parts) < 3 or not (parts[0].isdecimal() and parts[1].isdecimal()):
-        return None
-    return {"pid": int(parts[0]), "start": int(parts[1]), "boot": parts[2], "note": parts[3] if parts[3:] else ""}
+        return os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        make_private(os.path.dirname(path))
+        return os.open(path, flags, 0o600)
+
+
+def _lock(fd: int, *, wait: bool) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_at(fd: int, path: str) -> bool:
+    """Whether the locked file is the one at `path`: somebody may have deleted it while we waited."""
+    try:
+        there = os.stat(path, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(os.fstat(fd), there)
+
+
+def _taken(path: str) -> Taken:
+    who = holder(path) or {}
+    name = os.path.basename(path).removesuffix(".lock")
+    note = f" ({who['note']})" if who.get("note") else ""
+    return Taken(
+        f"the lock {name} is held by another process",
+        file=path,
+        found=f"pid {who.get('pid', 'unknown')}{note}",
+        todo="try again when it has ended",
+    )
 
 
 def is_held(path: str) -> bool:
-    """Whether some process holds the lock now. Takes it for an instant when it is free."""
+    """Whether somebody holds the lock now, this process included. Never waits."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     finally:
-        os.close(descriptor)
+        os.close(fd)
     return False
 
 
-def _same_file(descriptor: int, path: str) -> bool:
-    ours = os.fstat(descriptor)
+def holder(path: str) -> dict[str, Any] | None:
+    """Who holds the lock: ``{"pid", "start", "boot", "note"}``. None when nobody does, {} when it does not say."""
+    if not is_held(path):
+        return None
     try:
-        there = os.stat(path)
-    except OSError:
-        return False
-    return (ours.st_dev, ours.st_ino) == (there.st_dev, there.st_ino)
+        with open(path, "rb") as file:
+            found = json.loads(file.read(4096))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

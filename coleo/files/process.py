@@ -1,4 +1,8 @@
-"""Processes by identity: pid + kernel start time + boot id. A pid alone is nobody (DESIGN.md section 3, case h09)."""
+"""Who a process is: pid, kernel start time and boot, never a pid alone (DESIGN.md section 3, case h09).
+
+State files name processes; whatever they say, no signal is sent before the kernel confirms that this very process
+still runs. On Linux everything is read from ``/proc``; elsewhere psutil.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +11,16 @@ import sys
 
 from coleo.model.arm import ProcessId
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 _LINUX = sys.platform == "linux"
+
+#: PID_MAX_LIMIT of 64-bit Linux; macOS ends at 99998.
 _MAX_PID = 1 << 22
+
 _boot = ""
 
 
-def valid_pid(value: object) -> int | None:
-    """The pid that a file names, when it could be somebody else's process: a plain integer above 1, not our own."""
-    if type(value) is not int or not 1 < value <= _MAX_PID or value in (os.getpid(), os.getppid()):
-        return None
-    return value
-
-
 def boot_id() -> str:
-    """What tells one boot of the machine from another."""
+    """What names this run of the machine."""
     global _boot
     if not _boot:
         if _LINUX:
@@ -33,111 +29,138 @@ def boot_id() -> str:
         else:
             import psutil
 
-            _boot = str(int(psutil.boot_time()))
+            _boot = f"boot-{int(psutil.boot_time())}"
     return _boot
 
 
-def identity(pid: int) -> ProcessId | None:
-    """Who has this pid now; None when nobody has it, or only a zombie."""
-    if pid <= 0:
+def valid_pid(value: object) -> int | None:
+    """A pid that a state file may name: an integer above 1 that is not the caller's own; None for all else (h09)."""
+    if type(value) is not int or not 1 < value <= _MAX_PID or value == os.getpid():
         return None
-    start = _start_linux(pid) if _LINUX else _start_psutil(pid)
+    return value
+
+
+def identity(pid: int) -> ProcessId | None:
+    """Who has this pid now; None when nobody has, or who had it has ended and only waits to be reaped."""
+    if type(pid) is not int or not 0 < pid <= _MAX_PID:
+        return None
+    start = _start(pid)
     return None if start is None else ProcessId(pid, start, boot_id())
 
 
-def _start_linux(pid: int) -> int | None:
-    """Field 22 of ``/proc/<pid>/stat``: clock ticks since boot. None for a zombie."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            stat = file.read()
-    except OSError:
-        return None
-    fields = stat[stat.rindex(b")") + 2 :].split()
-    return None if fields[0] in (b"Z", b"X") else int(fields[19])
+def own() -> ProcessId:
+    """The identity of the calling process."""
+    found = identity(os.getpid())
+    assert found is not None, "a process that runs has an identity"
+    return found
 
 
-def _start_psutil(pid: int) -> int | None:
-    import psutil
-
-    try:
-        process = psutil.Process(pid)
-        return None if process.status() == psutil.STATUS_ZOMBIE else int(process.create_time() * 100)
-    except psutil.Error:
-        return None
+def same(process: ProcessId) -> bool:
+    """Whether exactly this process still runs."""
+    return identity(process.pid) == process
 
 
-def same(who: ProcessId) -> bool:
-    """Whether exactly this process lives."""
-    return identity(who.pid) == who
-
-
-def send(who: ProcessId, signal: int) -> bool:
-    """Send a signal to exactly this process; False when it is gone. Never to pid 1, a group, or ourselves."""
-    if valid_pid(who.pid) is None:
+def send(process: ProcessId, signal: int) -> bool:
+    """Send a signal to exactly this process. False when it is gone, is the caller, or can be no process at all."""
+    pid = valid_pid(process.pid)
+    if pid is None:
         return False
-    if hasattr(os, "pidfd_open"):
+    if sys.platform == "linux":
         try:
-            descriptor = os.pidfd_open(who.pid)
+            fd = os.pidfd_open(pid)
         except OSError:
             return False
         try:
-            if not same(who):
-                return False
-            import signal as signals
-
-            signals.pidfd_send_signal(descriptor, signal)
-        except OSError:
-            return False
+            # Looked at after the descriptor was opened: from here on the pid cannot become another process's.
+            return same(process) and _send_to_descriptor(fd, signal)
         finally:
-            os.close(descriptor)
-        return True
-    if not same(who):
+            os.close(fd)
+    if not same(process):
         return False
     try:
-        os.kill(who.pid, signal)
+        os.kill(pid, signal)
     except OSError:
         return False
     return True
 
 
-def pids() -> Iterator[int]:
-    """All pids of the machine."""
-    if _LINUX:
-        for name in os.listdir("/proc"):
-            if name.isdecimal():
-                yield int(name)
-        return
+def _send_to_descriptor(fd: int, number: int) -> bool:
+    import signal
+
+    try:
+        signal.pidfd_send_signal(fd, number)
+    except OSError:
+        return False
+    return True
+
+
+def _start(pid: int) -> int | None:
+    if not _LINUX:
+        return _start_elsewhere(pid)
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    # The name in brackets may hold anything, also brackets and blanks: what counts begins after the last one.
+    fields = data[data.rindex(b")") + 2 :].split()
+    return None if fields[0] in (b"Z", b"X") else int(fields[19])
+
+
+def _start_elsewhere(pid: int) -> int | None:
     import psutil
 
-    yield from psutil.pids()
+    try:
+        one = psutil.Process(pid)
+        if one.status() == psutil.STATUS_ZOMBIE:
+            return None
+        return int(one.create_time() * 100)
+    except psutil.Error:
+        return None
+
+
+def pids() -> list[int]:
+    """The pids of all processes that can be seen."""
+    if _LINUX:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    import psutil
+
+    return psutil.pids()
 
 
 def environ(pid: int) -> dict[str, str]:
-    """The environment with which a process was started. Raises OSError when it may not be read or is gone."""
+    """The environment that a process was started with; empty for one that is gone or another user's."""
     if not _LINUX:
         import psutil
 
         try:
-            return dict(psutil.Process(pid).environ())
-        except psutil.Error as error:
-            raise ProcessLookupError(str(error)) from error
-    with open(f"/proc/{pid}/environ", "rb") as file:
-        parts = file.read().split(b"\0")
-    pairs = (part.partition(b"=") for part in parts if part)
-    return {os.fsdecode(name): os.fsdecode(value) for name, _equals, value in pairs}
+            return psutil.Process(pid).environ()
+        except (psutil.Error, OSError):
+            return {}
+    found = {}
+    for part in _proc(pid, "environ").split(b"\0"):
+        name, equals, value = part.partition(b"=")
+        if equals:
+            found[os.fsdecode(name)] = os.fsdecode(value)
+    return found
 
 
-def command_line(pid: int) -> tuple[str, ...]:
-    """The arguments of a process; () when it is gone."""
+def command_line(pid: int) -> list[str]:
+    """The words of a process's command line; empty for one that is gone or another user's."""
     if not _LINUX:
         import psutil
 
         try:
-            return tuple(psutil.Process(pid).cmdline())
-        except psutil.Error:
-            return ()
+            return psutil.Process(pid).cmdline()
+        except (psutil.Error, OSError):
+            return []
+    words = _proc(pid, "cmdline").split(b"\0")
+    return [os.fsdecode(word) for word in words[:-1]]
+
+
+def _proc(pid: int, name: str) -> bytes:
     try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return tuple(os.fsdecode(part) for part in file.read().split(b"\0")[:-1])
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            return file.read()
     except OSError:
-        return ()
+        return b""

@@ -1,7 +1,7 @@
-"""Secrets masked before anything is written to the log or a report (case g10).
+"""Secrets are taken out of everything that is written for others to read (case g10).
 
-Known shapes of keys and tokens, values of variables whose name says that they are secret, and the values that the
-caller names. What merely looks alike (the word "token", ``task-1234``) stays.
+Three nets, each for what the others miss: the values of the known secret files, wherever they occur; names that say
+"token" or "password"; and the shapes that well-known tokens have. Words that merely look technical stay.
 """
 
 from __future__ import annotations
@@ -10,70 +10,137 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
-MASK = "[secret]"
-SHORTEST = 6
-"""Named secrets shorter than this are not masked inside other text: they would mask half of it."""
+MASK = "[redacted]"
 
-_SHAPES = re.compile(
-    r"""
-    (?P<known>
-        \bsk-[A-Za-z0-9_-]{16,}
-      | \b(?:gh[pousr]_|github_pat_)[A-Za-z0-9_]{20,}
-      | \bglpat-[A-Za-z0-9_-]{16,}
-      | \bxox[abeprs]-[A-Za-z0-9-]{10,}
-      | \bAKIA[0-9A-Z]{16}\b
-      | \bAIza[A-Za-z0-9_-]{30,}
-      | \bnpm_[A-Za-z0-9]{30,}
-      | \bhf_[A-Za-z0-9]{30,}
-      | \b\d{8,10}:[A-Za-z0-9_-]{35}\b
-      | \beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_.-]{5,}
-      | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----.*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)
-    )
-  | (?P<bearer>\b(?i:bearer|basic)\s+)(?P<credential>[A-Za-z0-9+/_.=~-]{6,})
-  | (?P<url>\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@]*:)(?P<password>[^\s/@]+)(?=@)
-  | (?P<name>\b[A-Za-z0-9_-]*(?i:secret|token|password|passwd|api[_-]?key|private[_-]?key|access[_-]?key)[A-Za-z0-9_-]*
-      ["']?\s*[=:]\s*["']?)(?P<value>[^\s"',;]{6,})
-    """,
-    re.VERBOSE | re.DOTALL,
+_SECRET_NAME = (
+    r"(?:api|access|private|secret|signing|session|auth)[-_]?key|token|secret|passw(?:or)?d|passphrase|pwd|credentials?"
 )
-_SECRET_NAME = re.compile(r"(?i)(?:secret|token|password|passwd|api_?key|private_?key|access_?key|credential)")
+#: The words before it, as in ANTHROPIC_API_KEY; bounded, so that no text makes the search slow.
+_WORDS = r"(?:[a-z0-9]{1,32}[-_]){0,6}"
+_NAME = rf"(?i)(?:^|[^a-z])(?:{_SECRET_NAME}|authorization|cookie)$|(?i:apikey)$"
+_OPTION = rf"(?i)--?{_WORDS}(?:{_SECRET_NAME})"
+
+_SHAPES = (
+    r"(?s:-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z))"
+    r"|\bsk-[A-Za-z0-9][A-Za-z0-9_-]{14,}|\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}"
+    r"|\bgh[a-z]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}|\bglpat-[A-Za-z0-9_.-]{16,}"
+    r"|\bxox[a-z]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}"
+    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[A-Za-z0-9_-]{30,}"
+    r"|\bhf_[A-Za-z0-9]{20,}|\bnpm_[A-Za-z0-9]{30,}|\bpypi-[A-Za-z0-9_-]{40,}"
+    r"|\beyJ[A-Za-z0-9_-]{6,2000}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"
+    r"|\b\d{8,10}:AA[A-Za-z0-9_-]{30,}"
+)
+_SHAPE_MARKS = (
+    "private key-",
+    *(
+        "sk-",
+        "sk_",
+        "rk_",
+        "gh",
+        "glpat-",
+        "xox",
+        "xapp-",
+        "akia",
+        "asia",
+        "aiza",
+        "hf_",
+        "npm_",
+        "pypi-",
+        "eyj",
+        ":aa",
+    ),
+)
+_NAME_MARKS = ("key", "token", "secret", "pass", "pwd", "credential")
+
+#: (marks, pattern): a pattern is compiled and tried only for a text in which, in lower case, one of its marks occurs.
+#: Compiling all of them would cost more than everything else that a hook does.
+_NETS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (_SHAPE_MARKS, rf"()(?:{_SHAPES})"),
+    (("bearer", "basic"), r"(?i)\b((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}"),
+    (("authorization",), r"(?i)\b(authorization\s*:\s*)(?!bearer\s|basic\s)[^\s\"']+(?: [^\s\"',]+)?"),
+    (("://",), r"(?i)\b([a-z][a-z0-9+.-]{0,20}://[^\s/:@\"']*:)[^\s/@\"']+(?=@)"),
+    (_NAME_MARKS, rf"(?i)((?:^|\s)--?{_WORDS}(?:{_SECRET_NAME})[ \t]+)[^\s-][^\s]{{7,}}"),
+)
+_ASSIGNED = (
+    rf"(?i)(?<![a-z])({_WORDS}(?:{_SECRET_NAME})[\"']?\s*(?:=|:)\s*)"
+    r"(\"[^\"\n]+\"|'[^'\n]+'|[^\s\"',;&]+)"
+)
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """`text` with every secret replaced by ``[secret]``. secrets: values to mask wherever they stand."""
-    for secret in secrets:
-        if len(secret) >= SHORTEST and secret in text:
-            text = text.replace(secret, MASK)
-    return _SHAPES.sub(_mask, text)
+    """`text` with every secret replaced by a mask. secrets: values that are to be masked wherever they occur."""
+    for value in sorted(secrets, key=len, reverse=True):
+        if value and value in text:
+            text = text.replace(value, MASK)
+    folded = text.lower()
+    for marks, pattern in _NETS:
+        if any(mark in folded for mark in marks):
+            text = re.sub(pattern, rf"\1{MASK}", text)
+    if any(mark in folded for mark in _NAME_MARKS):
+        text = re.sub(_ASSIGNED, _assigned, text)
+    return text
 
 
-def _mask(found: re.Match[str]) -> str:
-    if found["known"]:
-        return MASK
-    for before, hidden in (("bearer", "credential"), ("url", "password"), ("name", "value")):
-        if found[hidden]:
-            return f"{found[before]}{MASK}"
-    return found[0]
+def _assigned(found: re.Match[str]) -> str:
+    name, value = found[1], found[2]
+    quoted = value[0] in "\"'"
+    inner = value[1:-1] if quoted else value
+    # In prose ("token: expired") a plain word follows the colon; a secret has a digit or is an assignment.
+    plain = ":" in name.rstrip()[-1:] and not quoted and not any(c.isdigit() for c in inner)
+    if MASK in value or len(inner) < 4 or plain or inner.startswith("$"):
+        return found[0]  # "$NAME" only refers to a secret
+    return f"{name}{value[0]}{MASK}{value[0]}" if quoted else f"{name}{MASK}"
+
+
+def redact_value(obj: Any, secrets: Iterable[str] = ()) -> Any:
+    """`redact` for every string in a JSON value; strings under a name such as ``api_key`` are masked whole.
+
+    In a list, the element after an option such as ``--api-key`` is masked too.
+    """
+    return _value(obj, tuple(secrets))
+
+
+def _value(obj: Any, secrets: tuple[str, ...]) -> Any:
+    if isinstance(obj, str):
+        return redact(obj, secrets)
+    if isinstance(obj, dict):
+        return {redact(str(name), secrets): _named(str(name), value, secrets) for name, value in obj.items()}
+    if isinstance(obj, list | tuple):
+        return _list(obj, secrets)
+    return obj
+
+
+def _list(items: Iterable[Any], secrets: tuple[str, ...]) -> list[Any]:
+    found: list[Any] = []
+    after_option = False
+    for item in items:
+        found.append(MASK if after_option and isinstance(item, str) else _value(item, secrets))
+        after_option = isinstance(item, str) and item[:1] == "-" and re.fullmatch(_OPTION, item) is not None
+    return found
+
+
+def _named(name: str, value: Any, secrets: tuple[str, ...]) -> Any:
+    return MASK if isinstance(value, str) and value and is_secret_name(name) else _value(value, secrets)
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a variable of this name holds a secret."""
-    return bool(_SECRET_NAME.search(name))
+    """Whether what is called so is a secret: ``ANTHROPIC_API_KEY``, ``botToken``, ``db-password``; not ``tokens``."""
+    if not any(mark in name.lower() for mark in (*_NAME_MARKS, "authorization", "cookie")):
+        return False
+    return re.search(_NAME, re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", name)) is not None
 
 
-def redact_value(value: Any, secrets: Iterable[str] = ()) -> Any:
-    """A JSON value with secrets masked in its strings, and whole where a key names a secret."""
-    known = tuple(secrets)
-    if isinstance(value, str):
-        return redact(value, known)
-    if isinstance(value, dict):
-        return {
-            name: MASK if isinstance(inner, str) and inner and is_secret_name(str(name)) else redact_value(inner, known)
-            for name, inner in value.items()
-        }
-    if isinstance(value, (list, tuple)):
-        return [redact_value(inner, known) for inner in value]
-    return value
+#: Variables that secret files may hold and that are no secrets (case h03 sets PATH in one).
+_PLAIN = frozenset({"PATH", "HOME", "LANG", "TERM", "TZ", "USER", "SHELL", "TMPDIR", "CHAT_ID", "ALLOWED_USER"})
+
+
+def secret_values(environment: Mapping[str, str]) -> set[str]:
+    """The values of a secret file that are to be masked. Short ones of names that say nothing would mask words."""
+    return {
+        value
+        for name, value in environment.items()
+        if len(value) >= (4 if is_secret_name(name) else 8) and name not in _PLAIN and not name.startswith("LC_")
+    }
