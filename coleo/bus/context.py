@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Reply(Record):
-    """The answer of a verb. text: short, for a model. data: the same as values. exit_code: 0, or as the errors have it."""
+    """The answer of a verb. text: short, for a model. data: the same as values. exit_code: as the errors have it."""
 
     text: str
     data: Mapping[str, Any]
@@ -35,10 +35,13 @@ class Context(Record):
     def me(self) -> str:
         """The calling seat. Raises BadInput when it is not known or not laid out."""
         if not self.seat:
+            seats = ", ".join(self.layout.seats_present()) or "none"
             raise BadInput(
-                "which seat is calling?", found="COLEO_SEAT is not set", wanted="the name of a seat",
-                todo="set COLEO_SEAT, or say --seat NAME; seats here: " + (", ".join(self.layout.seats_present()) or "none"),
-            )  # fmt: skip
+                "which seat is calling?",
+                found="COLEO_SEAT is not set",
+                wanted="the name of a seat",
+                todo=f"set COLEO_SEAT, or say --seat NAME; seats here: {seats}",
+            )
         name = check_seat(self.seat)
         if not os.path.isdir(self.layout.seat(name).dir):
             raise unknown_seat(self.layout, name)

@@ -170,6 +170,13 @@ def own(layout: Layout, task_id: str, seat: str, token: str | None = None) -> tu
     return _made_again(layout, there), file
 
 
+def check_own(layout: Layout, task_id: str, seat: str, token: str | None = None) -> Done:
+    """Whether the seat holds the task (with this token); changes nothing. Raises Lost."""
+    with taskfile.lock(layout, task_id):
+        mine, file = own(layout, task_id, seat, token)
+        return Done(file or TaskFile(task_id), mine)
+
+
 def acknowledge(layout: Layout, task_id: str, seat: str, now: float, *, token: str | None = None) -> Done:
     """The seat says yes to an assignment; a second time changes nothing. Raises Lost."""
     with taskfile.lock(layout, task_id):
