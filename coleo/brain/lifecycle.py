@@ -206,7 +206,8 @@ def _dead(seat: SeatFacts, now: float, rules: Rules, how: str) -> Step:
     """The process ended: as asked, or it crashed and is started again after a delay, or is parked."""
     asked, final = seat.arm.stopping, seat.arm.final
     event = ArmEvent.STOP if asked else ArmEvent.PROCESS_DIED
-    arm, effects = apply(seat.arm, event, now, asked or f"ended by itself: {how}", how)
+    said = f"{how}; its last words: {seat.seen.evidence}" if seat.seen.evidence else how
+    arm, effects = apply(seat.arm, event, now, asked or f"ended by itself: {how}", said)
     arm = arm.replace(host=None, child=None, stopping="", final=False, stop_asked_at=None, next="", next_at=None)
     if asked:
         arm = _free(arm, now, asked, counts=False) if final else arm
@@ -216,9 +217,9 @@ def _dead(seat: SeatFacts, now: float, rules: Rules, how: str) -> Step:
     deaths += lived < rules.early_death_s
     limit = min(seat.max_crashes, len(rules.crash_delays_s))
     if deaths > limit:
-        reason = f"{deaths} deaths within {rules.early_death_s:.0f} s of their start; the last: {how}"
+        reason = f"{deaths} deaths within {rules.early_death_s:.0f} s of their start; the last: {said}"
         arm = arm.replace(deaths=deaths, parked=reason, parked_at=now, retry_at=None)
-        parked, more = apply(_free(arm, now, reason, counts=True), ArmEvent.PARK, now, reason, how)
+        parked, more = apply(_free(arm, now, reason, counts=True), ArmEvent.PARK, now, reason, said)
         tell = Tell(f"parked-{seat.name}-{arm.generation}", f"seat {seat.name} is parked: {reason}", seat=seat.name)
         return Step(parked, (*effects, *more, tell))
     delay = rules.crash_delays_s[max(0, min(deaths, len(rules.crash_delays_s)) - 1)]

@@ -26,6 +26,7 @@ from coleo.terminal.launch import launch
 from coleo.terminal.protocol import HostGone, HostRefused, HostSpec, read_exit
 
 RETRY_S = 0.2
+LAST_ROWS = 3
 
 
 class Link:
@@ -41,6 +42,7 @@ class Link:
         self.host: ProcessId | None = None
         self.generation = 0
         self.exit = ""
+        self.last_words = ""
         self.failure = ""
         self.asked: set[str] = set()
         self.task: asyncio.Task[None] | None = None
@@ -57,7 +59,7 @@ class Link:
         status = self.status
         if status is None:
             alive = self.host is not None and not self.exit
-            return Seen(host_alive=alive, exit=self.exit, failure=self.failure, evidence=self.exit, at=now)
+            return Seen(host_alive=alive, exit=self.exit, failure=self.failure, evidence=self.last_words, at=now)
         return Seen(
             host_alive=not self.exit,
             reachable=self.client is not None and not self.client.gone,
@@ -66,7 +68,7 @@ class Link:
             failure=self.failure,
             screen=status.state.value,
             screen_since_at=status.since_at,
-            evidence=status.evidence,
+            evidence=self.last_words or status.evidence,
             at=now,
         )
 
@@ -263,6 +265,7 @@ class Hosts:
             record = None
         if record is not None and (link.host is None or record.host == link.host):
             how = record.failure or str(record.exit or "its terminal was lost")
+            link.last_words = " / ".join([row for row in record.screen if row.strip()][-LAST_ROWS:])
             for block in record.deliveries:
                 link.blocks[block.id] = block
         link.exit = how

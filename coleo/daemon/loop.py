@@ -101,6 +101,7 @@ class Brain:
         for note in inplace.recover(self.layout.journal):
             self.log("restored", text=note)
         self.wishes.start()
+        self.plan.start()
         self.log("brain_start", pid=os.getpid())
         self.hand.arms = arms.read_all(self.layout)
         now = self.clock.now()

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from coleo.brain import texts
 from coleo.brain.facts import Claimed, Work
-from coleo.files import claims, mail, mend, plan, taskfile, work
+from coleo.files import claims, inplace, mail, mend, plan, plancache, taskfile, work
 from coleo.files.claims import Claim
 from coleo.files.layout import Layout, is_junk
 from coleo.files.settings import Settings
@@ -23,6 +23,7 @@ from coleo.model.instant import iso
 from coleo.model.plan import Binding, Task, TaskSet
 from coleo.model.task import TaskFile, TaskStatus
 
+TICK_RETRY_S = 0.05
 RANKS = {"high": 0, "normal": 1, "low": 2}
 
 
@@ -96,19 +97,20 @@ class PlanWork:
         self._log = log
         self._complain = complain
         self._files = TaskFiles(layout, complain)
-        self._reader = plan.Reader(layout)
+        self._last: TaskSet | None = None
+        self._to_tick: dict[str, Task] = {}
         self.claims: dict[str, Claim] = {}
         self.work: tuple[Work, ...] = ()
+        self.again_at: float | None = None
+
+    def start(self) -> None:
+        """Take up what the last brain knew of the plan."""
+        self._last = plancache.load(self._layout)
 
     @property
     def tasks(self) -> TaskSet:
         """The last good state of the plan."""
-        return self._reader.tasks
-
-    @property
-    def again_at(self) -> float | None:
-        """When the plan should be read again even if nothing is heard of it."""
-        return self._reader.again_at
+        return self._last or TaskSet()
 
     def read(self, areas: set[str], now: float, *, fully: bool) -> bool:
         """Look again at what may have changed. True when it led to writes that other parts should see at once."""
@@ -130,17 +132,43 @@ class PlanWork:
         return stirred
 
     def _read_plan(self, now: float) -> bool:
-        settings = self._settings()
-        found = self._reader.read(self._files.bindings(), now, settings)
-        for warning in found.warnings:
-            key = f"{warning.file}:{warning.line}:{warning.why}:{warning.text}"
-            self._complain(key, f"{warning.file}:{warning.line or 1}: {warning.why}")
+        found = plan.read(self._layout, self._last, now, self._settings(), self._files.bindings())
+        before, self._last = self._last, found.taskset
+        for warning in found.fresh:
+            where = f"{warning.file}:{warning.line}" if warning.line else warning.file
+            self._complain(f"{where}:{warning.why}:{warning.text}", f"{where}: {warning.why} {warning.text}".strip())
+        if found.first:
+            self._log("plan_read", count=len(found.taskset.tasks), reason="first read")
         for event in found.events:
+            if found.first and isinstance(event, events.Added):
+                continue
             try:
                 self._carry_out(event, now)
             except (ColeoError, OSError) as error:
                 self._log("error", task=event.task.id, reason=f"{type(event).__name__}: {error}")
-        return bool(found.events)
+        self._set_ticks()
+        if found.taskset != before:
+            plancache.save(self._layout, found.taskset)
+        due = [at for at in (found.again_at, now + TICK_RETRY_S if self._to_tick else None) if at is not None]
+        self.again_at = min(due, default=None)
+        return bool(found.events) and not found.first
+
+    def _set_ticks(self) -> None:
+        """Boxes to be ticked; a file that somebody has open is tried again soon."""
+        for task in list(self._to_tick.values()):
+            try:
+                done = plan.tick(self._layout, task, deadline_s=0.0)
+            except (inplace.Busy, inplace.Changed):
+                continue
+            except OSError as error:
+                self._log("error", task=task.id, reason=f"its box could not be ticked: {error}")
+                continue
+            del self._to_tick[task.id]
+            where = {"task": task.id, "title": task.title, "file": task.file}
+            if done:
+                self._log("task_ticked", **where, by="coleo")
+            else:
+                self._log("warning", **where, text="done, but its line is not in the plan")
 
     def _carry_out(self, event: events.PlanEvent, now: float) -> None:
         task = event.task
@@ -164,7 +192,6 @@ class PlanWork:
             case events.Moved() | events.Changed():
                 self._follow(task, known, now)
             case events.Ticked(by="coleo"):
-                self._log("task_ticked", **where, by="coleo")
                 taskfile.update(self._layout, task.id, {"ticked_at": iso(now)}, now)
             case events.Ticked() | events.DoneInWork():
                 self._done_by_person(task, now)
@@ -173,8 +200,9 @@ class PlanWork:
                 if known is not None and known.status is TaskStatus.DONE:
                     work.reopen(self._layout, task, "its box was unticked in the plan", now, by="human")
             case events.TickAgain(attempt=attempt, why=why):
-                plan.tick(self._layout, task)
-                self._log("task_ticked", **where, by="coleo", attempt=attempt, reason=why)
+                self._to_tick[task.id] = task
+                if attempt > 1:
+                    self._log("notice", **where, text=f"its box is ticked again: {why}", attempt=attempt)
             case events.CommentAdded(text=text):
                 self._tell(task, f"comment-{_short(text)}", texts.comment(task.id, text), now)
             case _:
