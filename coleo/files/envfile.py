@@ -101,8 +101,8 @@ def _quoted(first: str, following: list[str]) -> tuple[str | None, int]:
 
 def arm_environment(
     parent: Mapping[str, str],
-    layout: Layout,
-    seat: str,
+    layout: Layout | None = None,
+    seat: str | None = None,
     pass_env: Iterable[str] = (),
     secrets: Mapping[str, str] | None = None,
     seat_env: Mapping[str, str] | None = None,
@@ -110,9 +110,10 @@ def arm_environment(
 ) -> dict[str, str]:
     """The whole environment of an arm: an allow-list of `parent`, never more (DESIGN.md section 10, case h03).
 
-    pass_env: names that the seat's settings let in besides. secrets, seat_env: the values of the two secret files,
-    the seat's own win. extra: what coleo adds (``TZ``, the harness's variables, ``COLEO_ORCHESTRATOR``…). ``COLEO_*``
-    comes only from coleo: no file and no `parent` can make an arm speak for another seat or project.
+    layout, seat: whom the arm speaks for (None: `extra` says it). pass_env: names that the seat's settings let in
+    besides. secrets, seat_env: the values of the two secret files, the seat's own win. extra: what coleo adds (``TZ``,
+    the harness's variables, ``COLEO_ORCHESTRATOR``…). ``COLEO_*`` comes only from coleo: no file and no `parent` can
+    make an arm speak for another seat or project.
     """
     found = {name: value for name, value in parent.items() if name in ALLOWED or name.startswith("LC_")}
     found["TERM"] = TERMINAL
@@ -120,9 +121,8 @@ def arm_environment(
     for more in (extra, secrets, seat_env):
         found.update((name, value) for name, value in (more or {}).items() if not _is_ours(name))
     found.update((name, value) for name, value in (extra or {}).items() if _is_ours(name))
-    found["COLEO_PROJECT"] = layout.root
-    found["COLEO_SEAT"] = seat
-    found["COLEO_SEAT_DIR"] = layout.seat(seat).dir
+    if layout is not None and seat is not None:
+        found |= {"COLEO_PROJECT": layout.root, "COLEO_SEAT": seat, "COLEO_SEAT_DIR": layout.seat(seat).dir}
     return found
 
 
