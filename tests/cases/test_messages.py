@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from coleo.bus import entry
-from coleo.files import mail, mailscan
+from coleo.files import atomic, mail, mailscan
 from coleo.files.layout import Layout
+from coleo.files.letters import Unreadable
 from coleo.model.errors import BadInput
 from coleo.model.message import Message
 from coleo.model.prompt import fits
@@ -47,13 +48,13 @@ def test_f02_bad_files_are_quarantined_once_and_block_nobody(tmp_path: Path, mon
     """Good messages arrive in the same round; each bad file moves once, with a reason and one line in the log."""
     layout, expected = case("f02", tmp_path)
     reads: dict[str, int] = {}
-    real_read = mailscan.atomic.read
+    real_read = atomic.read
 
     def counted(path: str, limit: int | None = None) -> bytes | None:
         reads[os.path.basename(path)] = reads.get(os.path.basename(path), 0) + 1
         return real_read(path, limit)
 
-    monkeypatch.setattr(mailscan.atomic, "read", counted)
+    monkeypatch.setattr(atomic, "read", counted)
     before = {path.name: path.read_bytes() for path in Path(layout.seat("rand").inbox).iterdir()}
     first = mail.scan(layout, "rand", NOW)
     for at in range(1, 10):
@@ -105,6 +106,7 @@ SENDER = """
 import os, random, sys
 from coleo.files import mail
 from coleo.files.layout import Layout
+from coleo.files.letters import Unreadable
 random.seed(1)
 children = []
 for number in range(8):
@@ -190,7 +192,7 @@ def test_f12_a_notice_is_sent_once_even_when_the_move_was_cut(tmp_path: Path) ->
     """A kill between the notice and the rename leaves the bad file; the next look sends nothing new."""
     layout, _expected = case("f12", tmp_path, "amy")
     name = "2-1764496800002-from-amy-a2.json"
-    mailscan._tell_sender(layout, "rand", name, mailscan.Unreadable("it is no JSON"), NOW)
+    mailscan._tell_sender(layout, "rand", name, Unreadable("it is no JSON"), NOW)
     mail.scan(layout, "rand", NOW)
     about = [message for message in mail.scan(layout, "amy", NOW).messages if name in message.text]
     assert len(about) == 1
