@@ -73,20 +73,27 @@ def match(
     withdrawn: Sequence[Task] = (),
     bindings: Iterable[Binding] = (),
     vanished_after: Mapping[str, float] | None = None,
+    *,
+    first: bool = False,
 ) -> Match:
     """Find the task of each line.
 
     tasks: present and missing ones, in file order; lines: of the same files. vanished_after: per file the last read
     whose words counted: a task missing since before then vanished in an earlier read, so it was not reworded now.
+    first: nothing was read before, so a line that only a task file knows need not be new in the plan.
     """
     found = Match(len(lines))
     touched = {binding.id: binding for binding in bindings}
+    shells = {binding.id: _from_binding(binding, first) for binding in touched.values()}
     _ends(tasks, lines, found)
-    _fixed(tasks, lines, withdrawn, touched, found)
+    _fixed(tasks, lines, {**shells, **{task.id: task for task in (*withdrawn, *tasks)}}, touched, found)
     _same(tasks, lines, found)
     _headings(tasks, lines, found)
     _moved([task for task in tasks if task.id not in found.used], lines, found.rest(), found, "moved")
-    _known(lines, withdrawn, {task.id for task in tasks}, touched, found)
+    elsewhere = {**shells, **{task.id: task for task in withdrawn}}
+    for task in tasks:
+        elsewhere.pop(task.id, None)
+    _known(lines, elsewhere, touched, found)
     _reworded(tasks, lines, touched, vanished_after or {}, found)
     return found
 
@@ -120,22 +127,17 @@ def _ends(tasks: Sequence[Task], lines: Sequence[Fresh], found: Match) -> None:
 def _fixed(
     tasks: Sequence[Task],
     lines: Sequence[Fresh],
-    withdrawn: Sequence[Task],
+    known: Mapping[str, Task],
     touched: Mapping[str, Binding],
     found: Match,
 ) -> None:
-    known: dict[str, Task] | None = None
     for index in found.rest():
         wanted = lines[index].line.fixed_id
         if wanted is None:
             continue
         if wanted in found.used:
             found.double.append(index)
-            continue
-        if known is None:
-            known = {binding.id: from_binding(binding) for binding in touched.values()}
-            known |= {task.id: task for task in (*withdrawn, *tasks)}
-        if wanted in known:
+        elif wanted in known:
             found.put(index, known[wanted], "fixed")
         elif lines[index].key not in {task.key for task in tasks if task.id in touched}:
             found.put(index, Task(wanted, lines[index].line.title), "")
@@ -246,21 +248,11 @@ def _other_mark(line: Line, old: Mapping[str, list[Task]]) -> list[Task]:
     return [task for task in old.get(title_key(bare), []) if at and task.seat == name]
 
 
-def _known(
-    lines: Sequence[Fresh],
-    withdrawn: Sequence[Task],
-    there: set[str],
-    touched: Mapping[str, Binding],
-    found: Match,
-) -> None:
+def _known(lines: Sequence[Fresh], free: Mapping[str, Task], touched: Mapping[str, Binding], found: Match) -> None:
     """Tasks that went, or that only their files remember. What is done stays gone unless its very line returns."""
     rest = [index for index in found.rest() if lines[index].settled and index not in found.double]
-    if not rest:
+    if not rest or not free:
         return
-    free = {task.id: task for task in withdrawn if task.id not in found.used and task.id not in there}
-    for binding in touched.values():
-        if binding.id not in found.used and binding.id not in there and binding.id not in free:
-            free[binding.id] = from_binding(binding)
     by_key = {task.key: task for task in free.values()}
     for index in rest:
         task = by_key.get(lines[index].key)
@@ -274,9 +266,25 @@ def _known(
     _moved(open_ones, lines, [index for index in rest if found.tasks[index] is None], found, "known")
 
 
-def from_binding(binding: Binding) -> Task:
-    """A task of which only its file in ``tasks/`` is left."""
-    return Task(binding.id, binding.title, binding.section, binding.file, number=binding.number, origin=binding.origin)
+def _from_binding(binding: Binding, first: bool) -> Task:
+    """A task of which only its file in ``tasks/`` is left.
+
+    Done there, its line may have been without a tick all the time (first: it is ticked again), or somebody wrote the
+    line anew, then an open box means open.
+    """
+    done = binding.status == "done"
+    again = done and not first
+    return Task(
+        binding.id,
+        binding.title,
+        binding.section,
+        binding.file,
+        number=binding.number,
+        origin=binding.origin,
+        done=done,
+        seen_ticked=again,
+        ticked_at=0.0 if again else None,
+    )
 
 
 def _reworded(

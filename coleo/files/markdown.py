@@ -13,7 +13,7 @@ from zlib import crc32
 
 from coleo.files.markdown_blocks import PlanBlocks
 from coleo.files.markdown_items import Item, Part, read_part, split_lines
-from coleo.model.plan import PLAN, Line, PlanWarning, title_key
+from coleo.model.plan import PLAN, Heading, Line, PlanWarning, changed, title_key
 from coleo.model.record import Record
 from coleo.model.titles import SHOWN_LENGTH
 
@@ -29,12 +29,17 @@ FAILED = "cannot be read as Markdown: the last good tasks stay"
 
 
 class Parsed(Record):
-    """All that one file says. links: ``.md`` paths as written. failed: it could not be read, `lines` mean nothing."""
+    """All that one file says. links: ``.md`` paths as written. failed: it could not be read, `lines` mean nothing.
+
+    begin: 1-based line behind the front matter.
+    """
 
     lines: tuple[Line, ...]
     warnings: tuple[PlanWarning, ...]
     links: tuple[str, ...] = ()
     failed: bool = False
+    headings: tuple[Heading, ...] = ()
+    begin: int = 1
 
 
 # line, offset, section above, index of the first task: where a part stands.
@@ -61,13 +66,15 @@ class PlanParser:
             return Parsed((), (PlanWarning(self.file, None, FAILED),), failed=True)
 
     def _parse(self, data: bytes) -> Parsed:
-        offset, line, notes = _content_start(data)
+        offset, begin, notes = _content_start(data)
+        line = begin
         warnings = [PlanWarning(self.file, number, why, text) for number, why, text in notes]
         links: dict[str, None] = {}
         used: dict[bytes, Part] = {}
         placed: dict[bytes, tuple[_Place, tuple[Line, ...]]] = {}
         numbers: dict[tuple[str | None, str], int] = {}
         lines: list[Line] = []
+        headings: list[Heading] = []
         section: str | None = None
         for chunk, part in self._read_parts(data, offset, used):
             if part.items:
@@ -78,10 +85,12 @@ class PlanParser:
             for row, why in part.warnings:
                 warnings.append(PlanWarning(self.file, line + row, why, _row(chunk, row)))
             links.update((link, None) for link in part.links)
+            if part.headings:
+                headings += [Heading(line + row, level, text) for row, level, text in part.headings]
+                section = part.headings[-1][2]
             line, offset = line + part.lines, offset + len(chunk)
-            section = section if part.section is None else part.section
         self._parts, self._placed = used, placed
-        return Parsed(tuple(lines), tuple(warnings), tuple(links))
+        return Parsed(tuple(lines), tuple(warnings), tuple(links), False, tuple(headings), begin)
 
     def _read_parts(self, data: bytes, begin: int, used: dict[bytes, Part]) -> list[tuple[bytes, Part]]:
         cuts, known = _cuts(data, begin), self._parts
@@ -137,6 +146,7 @@ class PlanParser:
             self.file,
             item.verify,
             item.blocks,
+            place[0] + item.end,
         )
 
 
@@ -154,15 +164,10 @@ def _cuts(data: bytes, begin: int) -> list[int]:
 
 
 def _moved(line: Line, down: int, right: int, later: int) -> Line:
-    """The same line at another place: a copy at a third of the cost of `Line(...)`."""
-    copy = Line.__new__(Line)
-    values = copy.__dict__
-    values.update(line.__dict__)
-    values["line"] += down
-    values["offset"] += right
-    if values["parent"] is not None:
-        values["parent"] += later
-    return copy
+    """The same line at another place."""
+    parent = None if line.parent is None else line.parent + later
+    place = {"line": line.line + down, "offset": line.offset + right, "parent": parent, "end": line.end + down}
+    return changed(line, place)
 
 
 def _row(chunk: bytes, row: int) -> str:
@@ -178,6 +183,19 @@ def parse(data: bytes, file: str = PLAN, seats: frozenset[str] = frozenset()) ->
     """
     parsed = PlanParser(file).parse(data, seats)
     return list(parsed.lines), list(parsed.warnings)
+
+
+def parser_of(path: str, file: str = PLAN) -> PlanParser:
+    """The parser of the file at `path` in this process: it remembers the parts of its last content."""
+    if path not in _parsers:
+        if len(_parsers) >= _MOST_PARSERS:
+            _parsers.clear()
+        _parsers[path] = PlanParser(file)
+    return _parsers[path]
+
+
+_parsers: dict[str, PlanParser] = {}
+_MOST_PARSERS = 1000
 
 
 def _content_start(data: bytes) -> tuple[int, int, list[tuple[int | None, str, str]]]:

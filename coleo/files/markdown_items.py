@@ -20,6 +20,11 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 _SHELL = r"(?:[ \t>*+-]|\d{1,9}[.)])*"
 _BOX = re.compile(rf"(?P<before>{_SHELL}\[)(?:(?P<state>[^\]\\])\](?P<gap>[ \t]*))(?P<rest>.?)")
 _INFO = re.compile(rf"(?P<before>{_SHELL})(?:`{{3,}}[ \t]*[^`\s][^`]*|~{{3,}}[ \t]*[^\s~].*)$")
+_ATX = re.compile(r"( {0,3}#{1,6})(?=[ \t]|$)")
+_WORDS = re.compile(r" {0,3}(?:[^\W\d_]|\d+(?![.)\d])|[\"'(\[])")
+_LINES = ("=", "-")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
+_HEADING = re.compile("\ue000h(\\d+)\ue001")
 _FIRST = re.compile("\\[.\\] *\ue000([a-z])(\\d+)\ue001")
 _ANY = re.compile("\ue000t(\\d+)\ue001")
 _IN_INFO = re.compile("\ue000f(\\d+)\ue001")
@@ -59,10 +64,11 @@ class Item(Record):
     fixed_id: str | None
     verify: str | None
     blocks: tuple[Block, ...]
+    end: int
 
 
 class Part(Record):
-    """What one part holds. warnings: (line from 0, why). section: the last heading, None when it has none.
+    """What one part holds. warnings: (line from 0, why). headings: (line from 0, level, text).
 
     unclosed: a fence or HTML block reaches its end, so that it means nothing without what follows.
     """
@@ -70,7 +76,7 @@ class Part(Record):
     items: tuple[Item, ...]
     warnings: tuple[tuple[int, str], ...]
     links: tuple[str, ...]
-    section: str | None
+    headings: tuple[tuple[int, int, str], ...]
     lines: int
     unclosed: bool
 
@@ -92,7 +98,11 @@ def read_part(data: bytes, seats: frozenset[str], blocks: PlanBlocks) -> Part:
     """Read a part. Raises RecursionError when the caller's stack is nearly full; nothing else."""
     raw, starts = split_lines(data)
     text = [line.decode("utf-8", "replace").replace("\0", "\ufffd") for line in raw]
-    state = blocks.read("\n".join(_copy(line, number) for number, line in enumerate(text)))
+    copy = [_copy(line, number) for number, line in enumerate(text)]
+    for number in range(1, len(copy)):
+        if text[number].lstrip(" ")[:1] in _LINES and _UNDERLINE.match(text[number]) and _WORDS.match(copy[number - 1]):
+            copy[number - 1] += f"\ue000h{number - 1}\ue001"
+    state = blocks.read("\n".join(copy))
     reader = _Reader(text, starts, seats)
     reader.walk(state.tokens)
     if state.env["too_deep"]:
@@ -101,7 +111,7 @@ def read_part(data: bytes, seats: frozenset[str], blocks: PlanBlocks) -> Part:
         tuple(reader.items),
         tuple(sorted(reader.warnings)),
         plan_links(_clean(inline) for inline in texts(state.tokens)) if b".md" in data.lower() else (),
-        reader.section,
+        tuple(reader.headings),
         len(raw),
         state.env["unclosed"],
     )
@@ -119,6 +129,8 @@ def _copy(line: str, number: int) -> str:
             line = f"{line[:at]}\ue000{kind}{number}\ue001{line[at:]}"
     elif ("``" in line or "~~" in line) and _INFO.match(line):
         line = f"{line}\ue000f{number}\ue001"
+    elif "#" in line and (atx := _ATX.match(line)):
+        line = f"{atx[1]} \ue000h{number}\ue001{line[atx.end() :]}"
     if "\t" in line:
         line = line.expandtabs(4)
     if not line.strip(" "):
@@ -151,6 +163,7 @@ class _Reader:
         self.items: list[Item] = []
         self.warnings: list[tuple[int, str]] = []
         self.section: str | None = None
+        self.headings: list[tuple[int, int, str]] = []
         self.last: int | None = None
 
     def walk(self, tokens: list[dict[str, Any]]) -> None:
@@ -158,7 +171,7 @@ class _Reader:
         for token in tokens:
             kind = token["type"]
             if kind == "heading":
-                self.section = " ".join(_clean(token["text"]).split("\n")).strip()
+                self._head(token)
                 self.last = None
             elif kind == "list":
                 before = len(self.items)
@@ -174,6 +187,14 @@ class _Reader:
             if kind not in ("list", "block_quote", "blank_line"):
                 self.last = None
 
+    def _head(self, token: dict[str, Any]) -> None:
+        """A heading has its mark in its last line; several lines can be one setext heading."""
+        text = token["text"].rstrip("\n")
+        mark = _HEADING.search(text)
+        self.section = " ".join(_clean(text).split("\n")).strip()
+        if mark:
+            self.headings.append((int(mark[1]) - text.count("\n"), token["attrs"]["level"], self.section))
+
     def _list(self, token: dict[str, Any], depth: int, parent: int | None) -> list[tuple[int, int]]:
         """Collect the tasks of a list. Returns the line ranges of its tasks (without those inside of them)."""
         ranges: list[tuple[int, int]] = []
@@ -188,10 +209,10 @@ class _Reader:
                     ranges += self._inside(child, depth, parent)
                 continue
             line = int(found[2])
-            index = len(self.items)
-            self.items.append(self._item(line, depth, parent))
-            inner = [part for child in children for part in self._inside(child, depth, index)]
             end = line + _length(item["lines"])
+            index = len(self.items)
+            self.items.append(self._item(line, end, depth, parent))
+            inner = [part for child in children for part in self._inside(child, depth, index)]
             self._describe(index, line, end, inner, children)
             ranges.append((line, end))
         return ranges
@@ -207,7 +228,7 @@ class _Reader:
         if not raw.lstrip().startswith("<!--"):
             self.warnings += [(int(number), IN_HTML) for number in _ANY.findall(raw)[:1]]
 
-    def _item(self, line: int, depth: int, parent: int | None) -> Item:
+    def _item(self, line: int, end: int, depth: int, parent: int | None) -> Item:
         text = self.text[line]
         box = _BOX.match(text)
         assert box is not None
@@ -216,7 +237,7 @@ class _Reader:
         offset = self.starts[line] + box.end("before")  # all before the box is ASCII
         return Item(
             line, offset, marks.title, title_key(marks.title), done, self.section, depth, parent,
-            "", (), marks.seat, marks.priority, marks.after, marks.fixed_id, None, (),
+            "", (), marks.seat, marks.priority, marks.after, marks.fixed_id, None, (), end - 1,
         )  # fmt: skip
 
     def _describe(

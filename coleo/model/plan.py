@@ -16,11 +16,14 @@ from coleo.model.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
-    from typing import Any
+    from typing import Any, TypeVar
+
+    R = TypeVar("R", bound=Record)
 
 PLAN = "plan.md"
 INBOX_SECTION = "Inbox"
 PRIORITIES = ("high", "normal", "low")
+HELD = ("claimed", "in_progress")
 
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 _SPACES = re.compile(r"\s+")
@@ -53,6 +56,14 @@ def task_id(file: str, section: str | None, title: str, number: int, taken: Cont
     raise OverflowError("no free task id left")
 
 
+def changed(record: R, changes: dict[str, Any]) -> R:
+    """`record.replace(**changes)` without its checks: for whole plans at a time it matters."""
+    copy = record.__class__.__new__(record.__class__)
+    copy.__dict__.update(record.__dict__)
+    copy.__dict__.update(changes)
+    return copy
+
+
 class Block(Record):
     """A fenced block inside a task: `lang` is the first word after the fence, lower case; `code` without fences."""
 
@@ -67,7 +78,8 @@ class Line(Record):
     CRLF and CR end lines. offset: byte offset of the character between ``[`` and ``]``. section: nearest top-level
     heading above. depth, parent: nesting among tasks (depth counts lists, parent is an index into the lines of this
     file). description: the item's other lines, dedented, without sub-tasks and ``> Comment:`` lines, which are
-    `comments`. after: ids and titles as written. number: n-th of equals in its section, from 1.
+    `comments`. after: ids and titles as written. number: n-th of equals in its section, from 1. end: the item's
+    last line, sub-tasks included.
     """
 
     title: str
@@ -87,6 +99,15 @@ class Line(Record):
     file: str = PLAN
     verify: str | None = None
     blocks: tuple[Block, ...] = ()
+    end: int = 0
+
+
+class Heading(Record):
+    """A top-level heading of a file. line: 1-based; text: inline source; level: 1 to 6."""
+
+    line: int
+    level: int
+    text: str
 
 
 class PlanWarning(Record):
@@ -140,7 +161,10 @@ class Task(Record):
 
 
 class Binding(Record):
-    """A touched task as its file in ``tasks/`` remembers it: the id that this identity keeps for good."""
+    """A touched task as its file in ``tasks/`` remembers it: the id that this identity keeps for good.
+
+    status: as in the file, ``claimed`` and ``in_progress`` mean that a seat holds it.
+    """
 
     id: str
     file: str
@@ -148,15 +172,26 @@ class Binding(Record):
     title: str
     number: int
     status: str
+    origin: str = "plan"
+
+    @property
+    def held(self) -> bool:
+        """Whether a seat has it in work."""
+        return self.status in HELD
+
+    @property
+    def key(self) -> tuple[str, str | None, str, int]:
+        """As `Task.key`."""
+        return self.file, None if self.section is None else title_key(self.section), title_key(self.title), self.number
 
 
 class FileState(Record):
     """What the last reads of one plan file saw.
 
     mtime_ns, size, ino, sha: of the last content looked at; all 0 and "" when the file was absent. read_at: last look.
-    since_at: first look at that content. settled_at: last read whose new lines were taken. good_size: bytes of the
-    last believed read. links: sub-plans (relative to ``.project``) that it links to. conflict: it holds conflict
-    markers now.
+    since_at: since when it is like that. settled_at, settled_sha: last read whose new lines were taken, and its content.
+    good_size: bytes of the last believed read. links: sub-plans (relative to ``.project``) that it links to.
+    conflict: it holds conflict markers now.
     """
 
     mtime_ns: int = 0
@@ -166,6 +201,7 @@ class FileState(Record):
     read_at: float = 0.0
     since_at: float = 0.0
     settled_at: float | None = None
+    settled_sha: str = ""
     good_size: int = 0
     links: tuple[str, ...] = ()
     conflict: bool = False
@@ -174,7 +210,7 @@ class FileState(Record):
 class TaskSet(Record):
     """The last good state of the plan.
 
-    tasks: in file order, missing ones (`Task.missing_since_at`) at the end of their file. withdrawn: the latest that
+    tasks: in file order, missing ones (`Task.missing_since_at`) where they were. withdrawn: the latest that
     vanished for good, kept so that a return keeps its id. files: by path relative to ``.project``.
     again_at: when the files should be read again even if no event comes; None for never.
     """
