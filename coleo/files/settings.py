@@ -76,7 +76,7 @@ class Verify(Strict):
     """A shell command that must succeed before a task counts as done; empty for none."""
     timeout_s: Seconds = 600.0
     """Seconds that a verification may take."""
-    sections: dict[str, str] = {}
+    sections: dict[str, str] = Field(default_factory=dict)
     """Commands for the tasks of one section of the plan: its heading = the command."""
 
 
@@ -132,8 +132,9 @@ def keys() -> dict[str, tuple[type[BaseModel], str]]:
 
 def _keys(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, tuple[type[BaseModel], str]]]:
     for name, one in model.model_fields.items():
-        if checked.is_table(one.annotation):
-            yield from _keys(one.annotation, f"{prefix}{name}.")  # type: ignore[arg-type]
+        below = checked.table_of(one.annotation)
+        if below is not None:
+            yield from _keys(below, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", (model, name)
 
