@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from contextlib import contextmanager
 
 from coleo.model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 #: More than so many things to show are not kept.
 MANY_EVENTS = 256
@@ -36,6 +41,7 @@ class Control:
     def __init__(self) -> None:
         #: Lines that were dropped because the terminal's thread was behind.
         self.left_out = 0
+        self.in_verb = False
         self.events: deque[Show | Status | Leave] = deque()
         self._wish = ""
         self.event_fd, self._event_in = _pipe()
@@ -45,6 +51,20 @@ class Control:
     def wish(self) -> str:
         """ "" or why the job that runs is to end: ``interrupted`` (by a person), ``stopped`` (the worker ends)."""
         return self._wish
+
+    @contextmanager
+    def child_of_a_verb(self) -> Iterator[None]:
+        """A verb runs that may start a command of its own (a verification): a wish ends the worker's children."""
+        self.in_verb = True
+        try:
+            yield
+        finally:
+            self.in_verb = False
+
+    @property
+    def wakeup_fd(self) -> int:
+        """For `signal.set_wakeup_fd`: a byte here wakes the terminal's thread."""
+        return self._event_in
 
     def interrupt(self) -> None:
         """A person wants the running command to end. The worker goes on."""
