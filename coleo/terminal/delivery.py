@@ -105,9 +105,10 @@ class Delivery:
         """Whether nothing will be written for it any more."""
         return self.status.state in FINAL
 
-    @property
-    def holds_keyboard(self) -> bool:
-        """Whether keys of a person would land between its text and its Enter."""
+    def holds_keyboard(self, now: float) -> bool:
+        """Whether keys of a person would land between its text and its Enter, or hide that the composer emptied."""
+        if self.phase is Phase.ENTERED:
+            return now < self._since + ENTER_AGAIN_S
         return self.phase in (Phase.WRITING, Phase.SHOWING, Phase.SETTLING)
 
     def step(self, look: Look) -> Step:

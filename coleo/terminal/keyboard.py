@@ -75,9 +75,14 @@ class Keyboard:
                 self._loop.again("deliver", step.again_s, self._advance)
             if not (step.write or step.drop) or self._terminal.outbox:
                 break
-        head = self.queue.head
-        if self._held and (reading.dialog or not (head and head.holds_keyboard)):
+        if self._held and (reading.dialog or not self.busy):
             self.release()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a prompt is just being typed."""
+        head = self.queue.head
+        return head is not None and head.holds_keyboard(self._loop.now())
 
     def type(self, data: bytes) -> None:
         """Puts bytes behind what waits to be read by the arm. Raises ValueError when that is too much already."""
@@ -98,8 +103,7 @@ class Keyboard:
 
     def person(self, data: bytes) -> None:
         """Keys that somebody who is attached has typed."""
-        head = self.queue.head
-        if head and head.holds_keyboard and self._view.state is not ScreenState.DIALOG:
+        if self.busy and self._view.state is not ScreenState.DIALOG:
             self._held += data
             self._loop.after("held", HOLD_KEYS_S, self.release)
             return

@@ -93,7 +93,7 @@ def _tail(host: Host, _connection: Connection, request: dict[str, Any]) -> Answe
 
 def _keys(host: Host, _connection: Connection, request: dict[str, Any]) -> Answer:
     _must_live(host)
-    if (head := host.keyboard.queue.head) and head.holds_keyboard:
+    if host.keyboard.busy:
         raise ValueError("a prompt is being typed")
     host.keyboard.type(_data(request))
     return {}

@@ -86,13 +86,19 @@ class Terminal:
         env = dict(spec.env)
         program = find_program(spec.argv[0], env, spec.cwd)
         assert program is not None, "problem() was not asked"
-        os.chdir(spec.cwd)
+        here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
+            os.chdir(spec.cwd)
             process = PtyProcess.spawn(
                 [program, *spec.argv[1:]], env=env, dimensions=(spec.rows, spec.cols), preexec_fn=_as_new
             )
+        except Exception as error:
+            # exec failed: ptyprocess's object hangs in the frames of the error, and with it both ends of the terminal.
+            _forget_frames(error)
+            raise OSError(str(error)) from None
         finally:
-            os.chdir("/")
+            os.fchdir(here)
+            os.close(here)
         fd = os.dup(process.fd)
         process.fileobj.close()
         process.closed = True
@@ -207,6 +213,16 @@ def slices(data: bytes, limit: int = WRITE_LIMIT) -> Iterator[bytes]:
 def paste(text: str) -> bytes:
     """A bracketed paste of sanitised text, the Enter not in it."""
     return PASTE_BEGIN + text.encode() + PASTE_END
+
+
+def _forget_frames(error: BaseException) -> None:
+    trace = error.__traceback__
+    while trace is not None:
+        try:
+            trace.tb_frame.clear()
+        except RuntimeError:
+            pass
+        trace = trace.tb_next
 
 
 def _as_new() -> None:

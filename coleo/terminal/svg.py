@@ -31,12 +31,13 @@ _COLOURS = {
 
 
 def svg(shot: ScreenShot, *, title: str = "", rows: int | None = None) -> str:
-    """A picture of `shot`, which was taken with colours. title: in the frame above it. rows: how many to show; None:
-    as far down as there is text.
+    """A picture of `shot`, which was taken with colours, as far as there is text: at least 80 columns.
+
+    title: in the frame above it. rows: how many to show instead.
     """
     used = max((number for number, row in enumerate(shot.rows, 1) if row), default=1)
     count = min(rows or used, len(shot.rows))
-    width, height = shot.size[1] * _CELL_W + 2 * _PAD, count * _CELL_H + 2 * _PAD + _BAR
+    width, height = _columns(shot, count) * _CELL_W + 2 * _PAD, count * _CELL_H + 2 * _PAD + _BAR
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
         f'viewBox="0 0 {width:g} {height:g}" role="img">',
@@ -54,6 +55,19 @@ def svg(shot: ScreenShot, *, title: str = "", rows: int | None = None) -> str:
     for number in range(count):
         out += _row(shot, number)
     return "\n".join([*out, "</g>", "</svg>", ""])
+
+
+def _columns(shot: ScreenShot, rows: int) -> int:
+    used = 80
+    for row in shot.runs[:rows]:
+        column = 0
+        for cols, text, style in row:
+            column += cols
+            if style.bg != "default" or style.reverse:
+                used = max(used, column)
+            elif seen := text.rstrip(" "):
+                used = max(used, column - len(text) + len(seen))
+    return min(used, shot.size[1])
 
 
 def _row(shot: ScreenShot, number: int) -> list[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +18,7 @@ from coleo.model.harness import Harness, Rule
 from coleo.terminal import processes
 from coleo.terminal.client import ask
 from coleo.terminal.launch import launch
-from coleo.terminal.protocol import ExitRecord, HostGone, HostSpec, read_exit
+from coleo.terminal.protocol import ExitRecord, HostGone, HostSpec, connect, line, read_exit
 from tests.waiting import eventually
 
 PROGRAM = str(Path(__file__).with_name("scripted.py"))
@@ -154,3 +156,44 @@ def end(started: Started) -> None:
         for process in [*processes.descendants(started.host.pid), processes.look(started.host.pid)]:
             if process is not None:
                 processes.signal_process(ProcessId(process.pid, process.start, started.host.boot), signal.SIGKILL)
+
+
+class Person:
+    """Somebody at the terminal of an arm, without a terminal of their own: what they type, what they see."""
+
+    def __init__(self, started: Started, rows: int = 30, cols: int = 100) -> None:
+        self._sock = socket.socket(fileno=connect(started.socket).detach())
+        self._sock.settimeout(20)
+        self.seen = b""
+        self._send(op="attach", rows=rows, cols=cols)
+        self._stream = self._sock.makefile("rb", buffering=0)
+        answer = self._stream.readline()
+        assert json.loads(answer)["ok"], answer
+
+    def _send(self, **values: object) -> None:
+        self._sock.sendall(line(values))
+
+    def type(self, text: str) -> None:
+        """Keys."""
+        self._send(op="input", data=base64.b64encode(text.encode()).decode())
+
+    def resize(self, rows: int, cols: int) -> None:
+        """Another window size."""
+        self._send(op="resize", rows=rows, cols=cols)
+
+    def until_sees(self, data: bytes) -> None:
+        """Waits for output."""
+        while data not in self.seen:
+            more = self._stream.read(65536)
+            assert more, f"the host left; seen: {self.seen[-500:]!r}"
+            self.seen += more
+
+    def until_left(self) -> None:
+        """Reads until the host ends the connection."""
+        while more := self._stream.read(65536):
+            self.seen += more
+
+    def leave(self) -> None:
+        """Goes."""
+        self._stream.close()
+        self._sock.close()
