@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, field
 
 from coleo.model.errors import ColeoError
 from tests.crash.library import Library, Mode
-from tests.crash.scenario import Scenario
+from tests.crash.scenario import Outcome, Scenario
 
 #: An operation with more calls than this does not end.
 MOST_POINTS = 3000
@@ -60,14 +60,15 @@ def run(library: Library, scenario: Scenario, mode: str, folder: str) -> Result:
         code, call, error = forked(lambda report, n=n: _act(library, scenario, root, n, how, report))  # type: ignore[misc]
         if code == FAULTY:
             result.faults.append(Fault(n, call, error))
+        if call and mode == "again":
+            forked(lambda report, n=n: _recover(library, scenario, root, 1 + n % 17, report))  # type: ignore[misc]
+        outcome = Outcome(code == FINISHED, bool(call) and how in (Mode.FAIL, Mode.FULL))
+        code, _, wrong = forked(lambda _report, outcome=outcome: _check(scenario, root, outcome))  # type: ignore[misc]
+        if code != FINISHED:
+            result.faults.append(Fault(n, call, wrong))
         if not call:
             return result
         result.points += 1
-        if mode == "again":
-            forked(lambda report, n=n: _recover(library, scenario, root, 1 + n % 17, report))  # type: ignore[misc]
-        code, _, wrong = forked(lambda _report, code=code: _check(scenario, root, code == FINISHED))  # type: ignore[misc]
-        if code != FINISHED:
-            result.faults.append(Fault(n, call, wrong))
     raise AssertionError(f"{scenario.name}: no end after {MOST_POINTS} calls")
 
 
@@ -85,7 +86,7 @@ def forked(work: Callable[[int], None]) -> tuple[int, str, str]:
             code = RAISED
             os.write(child_report, f"!{type(raised).__name__}: {raised}\n".encode())
         except BaseException:
-            os.write(child_report, b"!" + traceback.format_exc(limit=-6).encode()[:4000])
+            os.write(child_report, b"!" + traceback.format_exc(limit=-4).encode()[:4000])
         finally:
             os._exit(code)
     os.close(child_report)
@@ -112,10 +113,10 @@ def _recover(library: Library, scenario: Scenario, root: str, n: int, report: in
     scenario.recover(root)
 
 
-def _check(scenario: Scenario, root: str, finished: bool) -> None:
+def _check(scenario: Scenario, root: str, outcome: Outcome) -> None:
     try:
         scenario.recover(root)
-        scenario.check(root, finished)
+        scenario.check(root, outcome)
     except (OSError, ColeoError) as error:
         raise AssertionError(f"after the crash: {type(error).__name__}: {error}") from error
 

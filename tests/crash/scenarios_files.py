@@ -8,7 +8,7 @@ from collections.abc import Callable
 from coleo.files import atomic, inplace, markdown, plan
 from coleo.files.layout import Layout
 from coleo.model.plan import Task
-from tests.crash.scenario import Scenario
+from tests.crash.scenario import Outcome, Scenario
 
 OLD = b"# Words of a person\r\n\r\n- [ ] one\r\n" + "- [ ] zwei \u00e4\r\n".encode() * 40
 NEW = OLD.replace(b"zwei", b"two") + b"- [ ] last\r\n"
@@ -33,16 +33,16 @@ def _recover(root: str) -> None:
     inplace.recover(_journal(root))
 
 
-def _becomes(new: bytes) -> Callable[[str, bool], None]:
+def _becomes(new: bytes) -> Callable[[str, Outcome], None]:
     """The file is the old one or `new`, and nothing else lies there but what starts like a temp file."""
 
-    def check(root: str, finished: bool) -> None:
+    def check(root: str, outcome: Outcome) -> None:
         with open(_path(root), "rb") as file:
             found = file.read()
-        assert found == new or (found == OLD and not finished), f"torn, lost or doubled: {found[-80:]!r}"
+        assert found == new or (found == OLD and not outcome.finished), f"torn, lost or doubled: {found[-80:]!r}"
         assert os.stat(_path(root)).st_mode & 0o777 in (0o644, 0o600)
         others = set(os.listdir(root)) - {"file.md", "journal"}
-        assert not finished or not others, f"left behind: {others}"
+        assert not outcome.finished or not others, f"left behind: {others}"
         assert all(name.startswith(".file.md.") for name in others), f"left behind: {others}"
         if os.path.isdir(_journal(root)):
             assert not os.listdir(_journal(root)), f"left in the journal: {os.listdir(_journal(root))}"
@@ -50,10 +50,10 @@ def _becomes(new: bytes) -> Callable[[str, bool], None]:
     return check
 
 
-def _created(root: str, finished: bool) -> None:
+def _created(root: str, outcome: Outcome) -> None:
     path = os.path.join(root, "new")
     found = atomic.read(path)
-    assert found == NEW or (found is None and not finished), f"torn: {found!r}"
+    assert found == NEW or (found is None and not outcome.finished), f"torn: {found!r}"
     assert atomic.create(path, b"second") is (found is None), "an exclusive create counts what was never made"
 
 
@@ -71,10 +71,10 @@ def _tick(root: str) -> None:
     assert plan.tick(Layout(root), Task("t-aaaaaa", "one"))
 
 
-def _ticked(root: str, finished: bool) -> None:
+def _ticked(root: str, outcome: Outcome) -> None:
     with open(Layout(root).plan, "rb") as file:
         data = file.read()
-    assert data == OLD.replace(b"[ ] one", b"[x] one") or (data == OLD and not finished), data[:60]
+    assert data == OLD.replace(b"[ ] one", b"[x] one") or (data == OLD and not outcome.finished), data[:60]
     assert len(markdown.parse(data)[0]) == 41
     _tick(root)
 

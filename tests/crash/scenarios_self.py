@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tests.crash.scenario import Scenario
+from tests.crash.scenario import Outcome, Scenario
 
 OLD, NEW = b"old words\n" * 9, b"new words\n" * 11
 
@@ -49,9 +49,9 @@ def _silent(root: str) -> None:
         return
 
 
-def _old_or_new(root: str, finished: bool) -> None:
+def _old_or_new(root: str, outcome: Outcome) -> None:
     found = _read(root)
-    assert found == NEW or (found == OLD and not finished), f"torn or lost: {found!r}"
+    assert found == NEW or (found == OLD and not outcome.finished), f"torn or lost: {found!r}"
 
 
 SCENARIOS = {
