@@ -70,6 +70,11 @@ class Brain:
         self._areas |= set(areas or ("all",))
         self._wake.set()
 
+    def take_hints(self) -> set[str]:
+        """The areas of which something was heard since the last cycle; they are forgotten by this."""
+        areas, self._areas = self._areas, set()
+        return areas
+
     def ask_to_stop(self, reason: str, *, keep_arms: bool) -> None:
         """Go down: with the arms, or alone. Asking twice changes nothing."""
         if not self.stopping:
@@ -119,9 +124,8 @@ class Brain:
             tick = now >= self._tick_due_at
             if tick:
                 self._tick_due_at = now + self.wishes.settings.brain.poll_interval_ms / 1000
-            areas, self._areas = self._areas, set()
             self._wake.clear()
-            stirred = self.cycle(areas, tick=tick)
+            stirred = self.cycle(self.take_hints(), tick=tick)
             self.on_first_cycle()
             self.on_first_cycle = lambda: None
             if self.stopping and self._all_down():
