@@ -13,6 +13,7 @@ from coleo.bus.context import Context, Reply
 from coleo.bus.tasks import Board, TaskView
 from coleo.files import activity, atomic, front
 from coleo.model.instant import iso
+from coleo.model.message import Message
 from coleo.model.prompt import one_line, quote
 
 HEAD_LINES = 40
@@ -73,7 +74,7 @@ def get_full_briefing(ctx: Context) -> Reply:
     return Reply("\n\n".join(parts), data)
 
 
-def _messages(letters: list[mailverbs.Message]) -> str:
+def _messages(letters: list[Message]) -> str:
     if not letters:
         return "Messages: none."
     rows = [f"Messages: {len(letters)}. Take them with coleo bus check-inbox, then coleo bus ack-inbox <id> for each."]
@@ -138,7 +139,8 @@ def get_my_instructions(ctx: Context) -> Reply:
     path = ctx.layout.seat(me).seat_md
     data = atomic.read(path) or b""
     shown = os.path.relpath(path, ctx.layout.root)
-    problem, values, body = "", {}, ""
+    problem, body = "", ""
+    values: dict[str, str | tuple[str, ...]] = {}
     try:
         values, body = front.read(data)
     except front.BadFront as error:

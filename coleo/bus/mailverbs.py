@@ -99,7 +99,8 @@ def ack_inbox(ctx: Context, message: list[str] | str) -> Reply:
     """The seat has these messages: processed. What is unknown or processed already is no error (case f14)."""
     me = ctx.me()
     given = [message] if isinstance(message, str) else message
-    done, already = [], []
+    done: list[str] = []
+    already: list[str] = []
     for message_id in given:
         check_message(message_id)
         finished = mail.finish(ctx.layout, me, message_id, "ack", ctx.now)

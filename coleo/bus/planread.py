@@ -13,25 +13,20 @@ from coleo.files import atomic, locks, plancache, taskfile
 from coleo.files.layout import Layout, make_private
 from coleo.model.plan import Task, TaskSet
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 def tasks(layout: Layout, now: float) -> TaskSet:
     """The tasks of the plan now; with a brain alive, as it has read them last."""
-    cached = plancache.tasks(layout)
-    if cached is not None:
-        return cached
     last = plancache.load(layout)
-    if last is not None and brain_lives(layout):
+    if last is not None and (plancache.is_fresh(layout, last, now) or brain_lives(layout)):
         return last
     own = _own(layout)
-    if own is not None:
+    if own is not None and plancache.is_fresh(layout, own, now):
         return own
-    from coleo.files import plan
+    from coleo.files import inplace, plan
 
-    read = plan.read(layout, last, now, None, taskfile.bindings(layout)).taskset
+    inplace.recover(layout.journal)
+    previous = own if own is not None and _age(_path(layout)) >= _age(plancache.path(layout)) else last
+    read = plan.read(layout, previous, now, None, taskfile.bindings(layout)).taskset
     _keep(layout, read)
     return read
 
@@ -46,8 +41,19 @@ def _path(layout: Layout) -> str:
 
 
 def _own(layout: Layout) -> TaskSet | None:
-    """What a verb has read before, if the files are still those."""
-    return plancache.fresh(layout, _path(layout))
+    """What a verb has read before."""
+    try:
+        return TaskSet.from_json(atomic.read_json(_path(layout)))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _age(path: str) -> int:
+    """When a cache was written; 0 for one that is not there."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _keep(layout: Layout, read: TaskSet) -> None:
@@ -70,10 +76,3 @@ def tick(layout: Layout, task: Task, now: float) -> bool:
     if ticked:
         taskfile.update(layout, task.id, {"ticked_at": iso(now)}, now)
     return ticked
-
-
-def add(layout: Layout, lines: Sequence[str]) -> None:
-    """Add task lines to the end of the plan, below ``## Inbox``."""
-    from coleo.files import plan
-
-    plan.add_items(layout, lines)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from coleo.bus import planread
 from coleo.files import claims, taskfile, work
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 RANKS = {"high": 0, "normal": 1, "low": 2}
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _HELD = (TaskStatus.CLAIMED, TaskStatus.IN_PROGRESS)
 
 
@@ -49,7 +51,9 @@ class TaskView(Record):
 
     @property
     def title(self) -> str:
-        """Its title, as the plan has it."""
+        """Its title, as the plan has it; one that a seat made without the escapes that keep it text in the plan."""
+        if self.file is not None and self.file.origin.startswith("seat:"):
+            return _ESCAPE.sub(r"\1", self.task.title)
         return self.task.title
 
     @property

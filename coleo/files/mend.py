@@ -7,7 +7,7 @@ Each rule looks at files only, so it can be cut by a kill and run again (the win
 
 from __future__ import annotations
 
-from coleo.files import activity, claims, taskfile, work
+from coleo.files import activity, atomic, claims, locks, taskfile, work
 from coleo.files.claims import Claim
 from coleo.files.layout import Layout
 from coleo.model.errors import ColeoError
@@ -54,10 +54,10 @@ def mend(layout: Layout, tasks: Mapping[str, Task], files: Mapping[str, TaskFile
         if one is not None:
             done.append(one)
     for file in files.values():
-        if file.id in held or file.status not in _HELD:
+        if not file.pending and (file.id in held or file.status not in _HELD):
             continue
         try:
-            one = _lost(layout, file.id)
+            one = pending(layout, file.id, now) if file.pending else _lost(layout, file.id)
         except (ColeoError, OSError):
             continue
         if one is not None:
@@ -126,6 +126,31 @@ def _lost(layout: Layout, task_id: str) -> Mended | None:
             token=there.token, acknowledged=there.acknowledged_at is not None,
         )  # fmt: skip
     return Mended(f"the claim of {there.seat} on {task_id} is made again from the task's file", task_id, there.seat)
+
+
+def pending(layout: Layout, task_id: str, now: float) -> Mended | None:
+    """A task that a seat made, whose line did not get into the plan: it is written now, once.
+
+    Raises Taken while its maker is still at it, CannotBeDone when nothing can be added to the plan.
+    """
+    with locks.hold(layout.lock(f"task-{task_id}"), wait_s=0, note="task"):
+        file = taskfile.read(layout, task_id)
+        if file is None or not file.pending:
+            return None
+        into_plan(layout, file, now)
+    return Mended(f"task {task_id} is in the plan now", task_id)
+
+
+def into_plan(layout: Layout, file: TaskFile, now: float) -> None:
+    """Write the pending line of a task at the end of the plan, unless its id stands there. The task's lock is held."""
+    from coleo.files import plan
+    from coleo.files.planadd import PlanItem
+
+    mark = f"^{file.id}".encode()
+    words = (atomic.read(layout.plan) or b"").split()
+    if mark not in words:
+        plan.add_items(layout, [PlanItem(file.pending.encode("utf-8", "replace"))])
+    taskfile.update(layout, file.id, {"pending": None}, now, locked=True)
 
 
 def _told(layout: Layout, action: str, claim: Claim) -> bool:

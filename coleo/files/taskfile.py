@@ -190,7 +190,7 @@ def parse(data: bytes, path: str, layout: Layout | None = None) -> TaskFile:
         reasons=body.attempts,
         declined=_words(values, "declined"),
         progress=_word(values, "progress"),
-        planned=_word(values, "planned") != "false",
+        pending=_word(values, "pending"),
         created_at=_word(values, "created_at"),
         updated_at=_word(values, "updated_at"),
         done_at=_word(values, "done_at"),

@@ -77,8 +77,8 @@ class TaskFile(Record):
     or, when done, who did it. token, claimed_at, acknowledged_at, by, generation: the claim, so that a lost
     ``run/claims`` can be made again from here. ended: tokens that changed the task for the last time (an old token
     changes nothing). attempts: how many count; reasons: of all of them, oldest first. declined: seats that cannot do
-    it. origin: ``plan``, ``inbox`` or ``seat:<name>`` (who wrote it). planned: False while its line in the plan is
-    still to be written. progress: the last status word of task-progress. Times as in the file (ISO, UTC).
+    it. origin: ``plan``, ``inbox`` or ``seat:<name>`` (who wrote it). pending: the words of its line while that is
+    still to be written into the plan. progress: the last status word of task-progress. Times as in the file (ISO, UTC).
     description, notes, result: from the body. path: of the file.
     """
 
@@ -100,7 +100,7 @@ class TaskFile(Record):
     reasons: tuple[str, ...] = ()
     declined: tuple[str, ...] = ()
     progress: str = ""
-    planned: bool = True
+    pending: str = ""
     created_at: str = ""
     updated_at: str = ""
     done_at: str = ""
