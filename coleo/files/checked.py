@@ -14,14 +14,14 @@ import zoneinfo
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from coleo.files import redact
 from coleo.model.errors import BadInput
 from coleo.model.names import check_seat
-from coleo.model.problem import WARNING, Problem
+from coleo.model.problem import ERROR, WARNING, Problem
 
 Path = tuple[str | int, ...]
 Lines = Callable[[Path], int | None]
@@ -91,11 +91,15 @@ def read_table(
         if field is None:
             problems.append(_unknown(model, str(name), file, lines(here), path, hints or {}))
         elif (below := table_of(field.annotation)) is not None:
-            if isinstance(value, Mapping):
-                right[name], more = read_table(below, value, file, lines, here)
+            right[name], more = _table(below, value, file, lines, here)
+            problems += more
+        elif (each := tables_of(field.annotation)) is not None and isinstance(value, Mapping):
+            right[name] = {}
+            for one, inner in value.items():
+                checked, more = _table(each, inner, file, lines, (*here, one))
                 problems += more
-            else:
-                problems.append(Problem(file, lines(here), key_of(here), found(value), "table"))
+                if not any(problem.severity == ERROR for problem in more):
+                    right[name][one] = checked
         else:
             try:
                 right[name] = adapter(model, name).validate_python(value)
@@ -104,9 +108,29 @@ def read_table(
     return right, problems
 
 
+def _table(
+    model: type[BaseModel], value: Any, file: str, lines: Lines, here: Path
+) -> tuple[dict[str, Any], list[Problem]]:
+    if not isinstance(value, Mapping):
+        return {}, [Problem(file, lines(here), key_of(here), found(value), "table")]
+    right, problems = read_table(model, value, file, lines, here)
+    if any(problem.severity == ERROR for problem in problems):
+        return right, problems
+    try:
+        model.model_validate(right)
+    except ValidationError as error:
+        problems += [_wrong(model, here, dict(item), file, lines) for item in error.errors()]
+    return right, problems
+
+
 def table_of(annotation: Any) -> type[BaseModel] | None:
     """The model of a field that is a table with keys of its own; None for any other field."""
     return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+
+
+def tables_of(annotation: Any) -> type[BaseModel] | None:
+    """The model of the values of a field that is a table of tables with names of their own; None for any other."""
+    return table_of(get_args(annotation)[1]) if get_origin(annotation) is dict else None
 
 
 @cache
@@ -129,6 +153,8 @@ def _words(schema: Mapping[str, Any]) -> str:
     if "anyOf" in schema:
         return " or ".join(_words(one) for one in schema["anyOf"])
     kind = str(schema.get("type", "table"))
+    if kind == "boolean":
+        return "boolean, true or false"
     if kind == "array":
         items = _words(schema.get("items", {}))
         return f"list of {items}s" if "," not in items and " " not in items else f"list of: {items}"
