@@ -38,7 +38,7 @@ REPORT = """How to work:
 def get_full_briefing(ctx: Context) -> Reply:
     """Seat and goals, guardrails, messages, own tasks, the next task, what others hold, how to report."""
     me = ctx.me()
-    board = tasks.board(ctx.layout, ctx.now)
+    board = tasks.mended_board(ctx.layout, ctx.now)
     mine = [full for one in board.of_seat(me) if (full := board.full(one)) is not None]
     free = board.free_for(me)
     next_one = board.full(free[0]) if free else None
@@ -149,7 +149,7 @@ def get_my_instructions(ctx: Context) -> Reply:
     personality = values.get("personality", "")
     convictions = values.get("convictions", ())
     listed = [convictions] if isinstance(convictions, str) and convictions else list(convictions)
-    board = tasks.board(ctx.layout, ctx.now)
+    board = tasks.mended_board(ctx.layout, ctx.now)
     mine = [full for one in board.of_seat(me) if (full := board.full(one)) is not None]
     parts = [f"coleo instructions for seat {me} (from {shown})"]
     if body.strip():

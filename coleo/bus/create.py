@@ -41,7 +41,7 @@ def create_task(
     words = check_title(title)
     if len(description.encode("utf-8", "replace")) > DESCRIPTION_LIMIT:
         raise BadInput("the description is too long", wanted=f"at most {DESCRIPTION_LIMIT} bytes; put it into a file")
-    board = tasks.board(ctx.layout, ctx.now)
+    board = tasks.mended_board(ctx.layout, ctx.now)
     if assignee is not None and check_seat(assignee) not in ctx.layout.seats_present():
         raise unknown_seat(ctx.layout, assignee)
     for ref in after or ():

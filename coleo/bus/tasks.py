@@ -9,7 +9,7 @@ import os
 import re
 
 from coleo.bus import planread
-from coleo.files import claims, taskfile, work
+from coleo.files import activity, claims, mend, taskfile, taskindex, work
 from coleo.files.claims import Claim
 from coleo.files.layout import Layout
 from coleo.model.errors import ColeoError
@@ -91,7 +91,7 @@ class TaskView(Record):
     @property
     def description(self) -> str:
         """The text below its line, or in its file."""
-        return self.task.description or (self.file.description if self.file else "")
+        return self.task.description or (taskindex.whole(self.file).description if self.file else "")
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -111,12 +111,12 @@ class TaskView(Record):
     @property
     def notes(self) -> tuple[str, ...]:
         """What was written about it."""
-        return self.file.notes if self.file else ()
+        return taskindex.whole(self.file).notes if self.file else ()
 
     @property
     def result(self) -> str:
         """What came of it."""
-        return self.file.result if self.file else ""
+        return taskindex.whole(self.file).result if self.file else ""
 
     @property
     def declined(self) -> tuple[str, ...]:
@@ -247,6 +247,18 @@ class Board:
             self.problems.get(task_id, ""),
         )
 
+    def unticked(self) -> list[Task]:
+        """Tasks whose file says done while nobody has ticked their box yet."""
+        return [
+            task
+            for task in self.plan.tasks
+            if not task.done
+            and task.missing_since_at is None
+            and (file := self.files.get(task.id)) is not None
+            and file.status is TaskStatus.DONE
+            and not file.ticked_at
+        ]
+
     def full(self, one: TaskView) -> TaskView | None:
         """The same task with the notes and the result that its file holds now."""
         if one.file is None or self.layout is None:
@@ -294,12 +306,24 @@ def _from_file(file: TaskFile) -> Task:
 def board(layout: Layout, now: float) -> Board:
     """The tasks as they are now. With no brain alive the plan is read here when it has changed."""
     plan = planread.tasks(layout, now)
-    files, bad = taskfile.read_all(layout)
+    files, bad = taskindex.read_all(layout)
     problems = {}
     for error in bad:
         task_id = taskfile.id_of(os.path.basename(error.file or ""))
         problems[task_id] = str(error)
     return Board(plan, files, claims.held(layout), problems, layout)
+
+
+def mended_board(layout: Layout, now: float) -> Board:
+    """The same for verbs that act: with no brain alive, what a kill or a hand edit left is set right first."""
+    found = board(layout, now)
+    if planread.brain_lives(layout):
+        return found
+    done = mend.mend(layout, found.tasks, found.files, now)
+    for one in done:
+        activity.append(layout, "restored", now=now, text=one.what, task=one.task, seat=one.seat or None)
+    ticked = [planread.tick(layout, task, now) for task in found.unticked()]
+    return board(layout, now) if done or any(ticked) else found
 
 
 def view(layout: Layout, now: float | None = None) -> list[TaskView]:

@@ -46,7 +46,7 @@ def known(board: Board, task_id: str) -> TaskView:
 def claim_task(ctx: Context, task: str) -> Reply:
     """Take a task for the calling seat; the claim is acknowledged at once. Raises Taken, CannotBeDone, BadInput."""
     me = ctx.me()
-    board = tasks.board(ctx.layout, ctx.now)
+    board = tasks.mended_board(ctx.layout, ctx.now)
     one = known(board, task)
     if one.holder != me:
         _check_free(board, one, me)
@@ -126,7 +126,7 @@ def task_progress(ctx: Context, task: str, text: str, status: str = "", token: s
 def complete_task(ctx: Context, task: str, text: str = "", token: str | None = None) -> Reply:
     """Verify, record, tick. Raises Lost, or CannotBeDone when the verification fails: the task stays the seat's."""
     me = ctx.me()
-    board = tasks.board(ctx.layout, ctx.now)
+    board = tasks.mended_board(ctx.layout, ctx.now)
     one = known(board, task)
     if one.holder is None and one.status is TaskStatus.DONE and one.file and one.file.seat == me:
         return Reply(f"Task {task} is done already.", {"task": task, "status": "done", "ticked": one.task.done})
@@ -173,7 +173,7 @@ def fail_task(ctx: Context, task: str, reason: str, final: bool = False, token: 
     )  # fmt: skip
     blocked = final
     if not final and done.file.attempts >= MAX_ATTEMPTS and not planread.brain_lives(ctx.layout):
-        one = known(tasks.board(ctx.layout, ctx.now), task)
+        one = known(tasks.mended_board(ctx.layout, ctx.now), task)
         work.block(ctx.layout, one.task, f"{done.file.attempts} attempts failed", ctx.now, by="coleo")
         blocked = True
     doorbell.ring(ctx.layout, "tasks")
@@ -188,7 +188,7 @@ def release_task(ctx: Context, task: str, reason: str, cannot: bool = False, tok
     """Give a task back (it counts as an attempt), or with `cannot` leave it to the other seats (it does not)."""
     me = ctx.me()
     reason = work.check_reason(reason)
-    one = known(tasks.board(ctx.layout, ctx.now), task)
+    one = known(tasks.mended_board(ctx.layout, ctx.now), task)
     if cannot and one.holder != me:
         work.decline(ctx.layout, one.task, me, reason, ctx.now)
     else:
@@ -206,9 +206,10 @@ def _mine(ctx: Context, task: str, text: str, act: Callable[[], work.Done]) -> w
     try:
         return act()
     except Lost as error:
-        one = tasks.board(ctx.layout, ctx.now).get(task)
+        board = tasks.board(ctx.layout, ctx.now)
+        one = board.get(task)
         if one is None:
-            known(tasks.board(ctx.layout, ctx.now), task)
+            known(board, task)
         elif text.strip() and not one.problem:
             work.keep_text(ctx.layout, one.task, ctx.me(), text, ctx.now)
             error.message += "; what you said is kept as a note of the task"

@@ -7,7 +7,7 @@ Each rule looks at files only, so it can be cut by a kill and run again (the win
 
 from __future__ import annotations
 
-from coleo.files import activity, atomic, claims, locks, taskfile, work
+from coleo.files import activity, atomic, claims, locks, mail, taskfile, work
 from coleo.files.claims import Claim
 from coleo.files.layout import Layout
 from coleo.model.errors import ColeoError
@@ -29,12 +29,11 @@ _LOG_OF = {
 
 
 class Mended(Record):
-    """One thing set right. what: for a person. seat, task: whom it concerns. taken_away: the seat lost the task."""
+    """One thing set right. what: for a person. seat, task: whom it concerns."""
 
     what: str
     task: str
     seat: str = ""
-    taken_away: bool = False
 
 
 def mend(layout: Layout, tasks: Mapping[str, Task], files: Mapping[str, TaskFile], now: float) -> list[Mended]:
@@ -111,7 +110,12 @@ def _by_hand(layout: Layout, claim: Claim, file: TaskFile, now: float) -> Mended
         claim=claim.token[:8],
     )  # fmt: skip
     claims.release(layout, claim.task, claim.token, reason)
-    return Mended(f"{reason}: {claim.seat} does not hold {claim.task} any more", claim.task, claim.seat, True)
+    text = f"You no longer hold task {claim.task}: {reason}. What you have done so far stays where it is."
+    mail.send(
+        layout, claim.seat, "brain", text, kind="notice", message_id=f"{claim.task}-taken-{claim.token[:8]}",
+        task=claim.task, now=now,
+    )  # fmt: skip
+    return Mended(f"{reason}: {claim.seat} does not hold {claim.task} any more", claim.task, claim.seat)
 
 
 def _lost(layout: Layout, task_id: str) -> Mended | None:

@@ -101,19 +101,20 @@ class Cache:
     """The task files of a project in memory, read again only where a file has changed.
 
     files: by id. bad: what is wrong with those that cannot be read (their last good state stays in `files`).
+    seen: by file name, its (mtime_ns, size, inode) and what was read; only of files that are not young.
     """
 
     def __init__(self, layout: Layout, clock: Callable[[], float] = time.time) -> None:
         self._layout = layout
         self._clock = clock
-        self._seen: dict[str, tuple[tuple[int, int, int], TaskFile | BadInput]] = {}
+        self.seen: dict[str, tuple[tuple[int, int, int], TaskFile | BadInput]] = {}
         self.files: dict[str, TaskFile] = {}
         self.bad: list[BadInput] = []
 
     def refresh(self) -> frozenset[str]:
         """Look at the folder again: the ids whose file is new, changed or gone."""
-        before, last_good = self._seen, {file.path: file for file in self.files.values()}
-        self._seen = {}
+        before, last_good = self.seen, {file.path: file for file in self.files.values()}
+        self.seen = {}
         files: dict[str, TaskFile] = {}
         self.bad = []
         for name in _names(self._layout):
@@ -135,7 +136,7 @@ class Cache:
             here = os.stat(path)
             key = (here.st_mtime_ns, here.st_size, here.st_ino)
             if known is not None and known[0] == key:
-                self._seen[name] = known
+                self.seen[name] = known
                 return known[1]
             data = atomic.read(path)
         except OSError:
@@ -148,7 +149,7 @@ class Cache:
         except BadInput as error:
             one = error
         if self._clock() - here.st_mtime > SETTLED_S:
-            self._seen[name] = (key, one)
+            self.seen[name] = (key, one)
         return one
 
 

@@ -79,7 +79,8 @@ class TaskFile(Record):
     changes nothing). attempts: how many count; reasons: of all of them, oldest first. declined: seats that cannot do
     it. origin: ``plan``, ``inbox`` or ``seat:<name>`` (who wrote it). pending: the words of its line while that is
     still to be written into the plan. progress: the last status word of task-progress. Times as in the file (ISO, UTC).
-    description, notes, result: from the body. path: of the file.
+    description, notes, result: from the body. path: of the file. partial: read from an
+    index that leaves these three out.
     """
 
     id: str
@@ -109,3 +110,4 @@ class TaskFile(Record):
     notes: tuple[str, ...] = ()
     result: str = ""
     path: str = ""
+    partial: bool = False
