@@ -147,7 +147,7 @@ class PlanWork:
             except (ColeoError, OSError) as error:
                 self._log("error", task=event.task.id, reason=f"{type(event).__name__}: {error}")
         self._set_ticks()
-        if found.taskset != before:
+        if before is None or _worth_keeping(found.taskset) != _worth_keeping(before):
             plancache.save(self._layout, found.taskset)
         due = [at for at in (found.again_at, now + TICK_RETRY_S if self._to_tick else None) if at is not None]
         self.again_at = min(due, default=None)
@@ -260,6 +260,15 @@ class PlanWork:
             file.reasons if file else (),
             file.declined if file else (),
         )
+
+
+def _worth_keeping(tasks: TaskSet) -> TaskSet:
+    """The set without the times of mere looks, which change in every read."""
+    files = {
+        name: state.replace(read_at=0.0, settled_at=None if state.settled_at is None else 0.0)
+        for name, state in tasks.files.items()
+    }
+    return tasks.replace(files=files, again_at=None)
 
 
 def _claimed(claim: Claim) -> Claimed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from coleo.files import atomic
-from coleo.files.layout import Layout, is_junk
+from coleo.files.layout import Layout, is_junk, make_private
 from coleo.files.process import valid_pid
 from coleo.model.arm import Arm, ArmState, ProcessId
 from coleo.model.names import SEAT
@@ -107,6 +107,7 @@ def read(layout: Layout, seat: str) -> Arm | None:
 
 def write(layout: Layout, arm: Arm) -> None:
     """Record an arm, atomically."""
+    make_private(layout.arms)
     atomic.write_json(layout.arm(arm.seat), to_json(arm))
 
 
