@@ -23,6 +23,7 @@ from coleo.terminal.protocol import Style
 
 _ALTERNATE = (47, 1047, 1049)
 _SYNC = 2026 << 5
+_FIRST_WIDE = "\u1100"
 
 Line = StaticDefaultDict[int, Char]
 
@@ -80,14 +81,21 @@ class Emulator(pyte.Screen):
         if line is None:
             return [(self.columns, " " * self.columns, self.default_char)]
         cells: list[tuple[int, str, Char]] = []
+        wide = False
         for x in range(self.columns):
             cell = line[x]
-            if cell.data:
-                cells.append((1, cell.data, cell))
-            elif cells and cells[-1][0] == 1 and _width(cells[-1][1][0]) == 2:
-                cells[-1] = (2, *cells[-1][1:])
+            text = cell.data
+            if wide:
+                cells.append((2, line[x - 1].data, line[x - 1]))
+                wide = False
+            elif text and text < _FIRST_WIDE:
+                cells.append((1, text, cell))
+            elif text and _width(text[0]) == 2:
+                wide = x + 1 < self.columns and not line[x + 1].data
+                if not wide:
+                    cells.append((1, " ", cell))
             else:
-                cells.append((1, " ", cell))
+                cells.append((1, text or " ", cell))
         return cells
 
     def runs(self) -> tuple[tuple[tuple[int, str, Style], ...], ...]:
@@ -155,15 +163,38 @@ class Emulator(pyte.Screen):
         self._cells_of = None
 
     def erase_in_line(self, how: int = 0, private: bool = False) -> None:
-        """Cells that are plain blanks afterwards are forgotten, not filled: programs clear rows all the time."""
-        if how not in (0, 1, 2) or self.cursor.attrs != self.default_char:
-            super().erase_in_line(how, private)
-            return
-        line = self.buffer[self.cursor.y]
-        for x in list(line):
-            if how == 2 or (x >= self.cursor.x if how == 0 else x <= self.cursor.x):
+        """To the end of the row, to its start, or all of it."""
+        x = self.cursor.x
+        if how in (0, 1, 2):
+            self._erase(self.cursor.y, 0 if how else x, x + 1 if how == 1 else self.columns)
+
+    def erase_in_display(self, how: int = 0, *_other: Any, **_more: Any) -> None:
+        """Below and behind the cursor, above and before it, or everything."""
+        y = self.cursor.y
+        rows = {0: range(y + 1, self.lines), 1: range(y)}.get(how, range(self.lines) if how in (2, 3) else range(0))
+        for row in rows:
+            self._erase(row, 0, self.columns)
+        if how in (0, 1):
+            self.erase_in_line(how)
+
+    def _erase(self, y: int, start: int, end: int) -> None:
+        """Of the style only the background stays; plain blanks are forgotten, not filled: this happens all the time."""
+        blank = self.default_char._replace(bg=self.cursor.attrs.bg)
+        line = self.buffer[y]
+        if blank != self.default_char:
+            line.update(dict.fromkeys(range(start, end), blank))
+        elif end - start >= self.columns:
+            line.clear()
+        else:
+            for x in [x for x in line if start <= x < end]:
                 del line[x]
-        self.dirty.add(self.cursor.y)
+        self.dirty.add(y)
+
+    def delete_lines(self, count: int | None = None) -> None:
+        """pyte leaves a row in its place when the one that should come there was never written to."""
+        for y in range(self.lines):
+            self.buffer[y]
+        super().delete_lines(count)
 
     def repeat(self, count: int = 1, **_other: Any) -> None:
         """REP: the last character again."""

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _BAD = re.compile(
-    # strings, with what ends them; the next ESC ends them too
-    r"\x1b(?P<string>[PX^_\]])(?P<inside>[^\x07\x18\x1a\x1b\x9c]*)(?:[\x07\x18\x1a\x9c]|\x1b\\|(?=\x1b[^\\]))"
+    # strings, with what ends them; the next ESC ends them too (at the end of the text one follows: it is held)
+    r"\x1b(?P<string>[PX^_\]])(?P<inside>[^\x07\x18\x1a\x1b\x9c]*)(?:[\x07\x18\x1a\x9c]|\x1b\\|(?=\x1b[^\\]|\Z))"
     # private sequences other than modes and erasing; intermediate bytes; parameters of absurd length
     r"|\x1b\[(?:[<=>][0-?]*[ -/]*[@-~]|\?[0-?]*[@-IL-gi-km-~]|[0-?]*[ -/]+[@-~]|[0-?]*[0-9]{6}[0-?]*[ -/]*[@-~])"
     # colons: kept in the one place where they mean something that can be said without them
