@@ -141,7 +141,7 @@ def _parse(data: bytes) -> Change | None:
             rest[: head["old"]],
             rest[head["old"] : head["old"] + head["new"]],
         )
-        whole = len(rest) == head["old"] + head["new"]
+        whole = len(rest) == head["old"] + head["new"] and isinstance(what.path, str)
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return what if whole else None

@@ -1,0 +1,69 @@
+"""Others who write to a file at full speed while coleo changes it: ``python -m tests.files.writers KIND FILE COUNT``.
+
+Each adds COUNT lines ``<kind> <n>``, one after the other, in the way of one family of programs, and then ends.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+
+def append(path: str, line: str) -> None:
+    """``echo >> file``: opens, writes once at the end, closes."""
+    with open(path, "ab", buffering=0) as file:
+        file.write(line.encode())
+
+
+def held_open(path: str, line: str) -> None:
+    """A logger: holds the file open and writes a line in pieces."""
+    with open(path, "ab", buffering=0) as file:
+        for at in range(0, len(line), 4):
+            file.write(line[at : at + 4].encode())
+
+
+def in_place(path: str, line: str) -> None:
+    """nano, or vim with backupcopy=yes: reads, truncates, writes everything."""
+    with open(path, "rb") as file:
+        data = file.read()
+    with open(path, "wb", buffering=0) as file:
+        data += line.encode()
+        half = len(data) // 2
+        file.write(data[:half])
+        file.write(data[half:])
+
+
+def update(path: str, line: str) -> None:
+    """Opens for reading and writing and holds that: reads, then writes the end."""
+    with open(path, "r+b", buffering=0) as file:
+        file.seek(0, os.SEEK_END)
+        file.write(line.encode())
+
+
+def rename(path: str, line: str) -> None:
+    """vim, git, most editors: a new file takes the place of the old one."""
+    with open(path, "rb") as file:
+        data = file.read()
+    with open(path + ".new", "wb") as file:
+        file.write(data + line.encode())
+    os.rename(path + ".new", path)
+
+
+def sed(path: str, line: str) -> None:
+    """The real program, ``sed -i``."""
+    subprocess.run(["sed", "-i", f"$ a\\\n{line.rstrip()}", path], check=True)
+
+
+KINDS = {"append": append, "held_open": held_open, "in_place": in_place, "update": update, "rename": rename, "sed": sed}
+
+
+def main() -> None:
+    """See the module."""
+    kind, path, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    for number in range(count):
+        KINDS[kind](path, f"{kind} {number}\n")
+
+
+if __name__ == "__main__":
+    main()
