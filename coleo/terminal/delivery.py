@@ -172,7 +172,7 @@ class Delivery:
         if look.unwritten:
             return "earlier keys are not read yet", None
         if harness.composer == "none":
-            return "", None
+            return self._closed_line(look), None
         if look.canonical:
             self._tries += 1
             return "the terminal is in line mode: the agent does not read", RETRY_S[min(self._tries, len(RETRY_S)) - 1]
@@ -188,6 +188,19 @@ class Delivery:
         if reading.state == "busy" and not harness.deliver_busy:
             return f"the agent is busy: {reading.evidence}", None
         return "", None
+
+    def _closed_line(self, look: Look) -> str:
+        """A line reader is there as long as it lives; where it has rules for its screen, they count too."""
+        rules, reading = self._harness.rules, look.reading
+        if not rules:
+            return ""
+        if not look.known or reading.dialog:
+            return f"no line is read now: {reading.evidence}"
+        if reading.state == "busy" and not self._harness.deliver_busy:
+            return f"the agent is busy: {reading.evidence}"
+        if reading.state is None and self._harness.of_kind("ready"):
+            return f"it is not seen to wait for a line: {reading.evidence}"
+        return ""
 
     def _writing(self, look: Look) -> Step:
         if look.unwritten:
