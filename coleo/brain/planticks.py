@@ -36,10 +36,10 @@ class Boxes:
         self._lost: dict[str, int] = {}
         self._gone: dict[str, float] = {}
 
-    def compare(self, pairs: Iterable[tuple[Task, bool]], vanished: Iterable[Task]) -> None:
-        """Note what went back in each file: ticks that are gone (task, box now), and lines that are."""
-        for task, ticked in pairs:
-            if task.done and not ticked and task.ticked_at is not None:
+    def compare(self, not_ticked: Iterable[Task], vanished: Iterable[Task]) -> None:
+        """Note what went back in each file: ticks that are gone, and lines that are. not_ticked: boxes open now."""
+        for task in not_ticked:
+            if task.done and task.ticked_at is not None:
                 self._lost[task.file] = self._lost.get(task.file, 0) + 1
         for task in vanished:
             if task.missing_since_at is None:

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import codecs
 import re
-from zlib import crc32
 
 from coleo.files.markdown_blocks import PlanBlocks
+from coleo.files.markdown_cuts import cuts_again
 from coleo.files.markdown_items import Item, Part, read_part, split_lines
 from coleo.model.plan import PLAN, Heading, Line, PlanWarning, changed, title_key
 from coleo.model.record import Record
 from coleo.model.titles import SHOWN_LENGTH
 
-_CUT = re.compile(rb"[\r\n](?=#{1,6}[ \t\r\n]|[-*+] {1,4}\[[ xX]\][ \t])")
 _BOXED = re.compile(rb"[-*+] +\[[ xX]\][ \t]+\S")
 _RULE = re.compile(rb"---[ \t]*")
 _FRONT_END = re.compile(rb"(?:---|\.\.\.)[ \t]*")
@@ -31,17 +30,32 @@ FAILED = "cannot be read as Markdown: the last good tasks stay"
 class Parsed(Record):
     """All that one file says. links: ``.md`` paths as written. failed: it could not be read, `lines` mean nothing.
 
-    begin: 1-based line behind the front matter.
+    rows: the tasks, where unchanged the very objects of the parse before; shifts: what to add to their line, offset
+    and parent now. `lines` are the same with this done. begin: 1-based line behind the front matter.
     """
 
-    lines: tuple[Line, ...]
+    rows: tuple[Line, ...]
+    shifts: tuple[Shift, ...]
     warnings: tuple[PlanWarning, ...]
     links: tuple[str, ...] = ()
     failed: bool = False
     headings: tuple[Heading, ...] = ()
     begin: int = 1
 
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """The tasks with their places."""
+        return tuple(
+            [_moved(row, *shift) if any(shift) else row for row, shift in zip(self.rows, self.shifts, strict=True)]
+        )
 
+    def place(self, row: Line) -> Line:
+        """One of the rows with its place."""
+        index = next(index for index, other in enumerate(self.rows) if other is row)
+        return _moved(row, *self.shifts[index])
+
+
+Shift = tuple[int, int, int]
 # line, offset, section above, index of the first task: where a part stands.
 _Place = tuple[int, int, str | None, int]
 
@@ -55,6 +69,7 @@ class PlanParser:
         self._seats: frozenset[str] = frozenset()
         self._parts: dict[bytes, Part] = {}
         self._placed: dict[bytes, tuple[_Place, tuple[Line, ...]]] = {}
+        self._cut: tuple[bytes, list[int]] = (b"", [])
 
     def parse(self, data: bytes, seats: frozenset[str] = frozenset()) -> Parsed:
         """The tasks of `data`. seats: names that count after ``@``."""
@@ -63,7 +78,7 @@ class PlanParser:
         try:
             return self._parse(data)
         except RecursionError:
-            return Parsed((), (PlanWarning(self.file, None, FAILED),), failed=True)
+            return Parsed((), (), (PlanWarning(self.file, None, FAILED),), failed=True)
 
     def _parse(self, data: bytes) -> Parsed:
         offset, begin, notes = _content_start(data)
@@ -72,16 +87,17 @@ class PlanParser:
         links: dict[str, None] = {}
         used: dict[bytes, Part] = {}
         placed: dict[bytes, tuple[_Place, tuple[Line, ...]]] = {}
-        numbers: dict[tuple[str | None, str], int] = {}
-        lines: list[Line] = []
+        numbers: dict[str | None, dict[str, int]] = {}
+        rows: list[Line] = []
+        shifts: list[Shift] = []
         headings: list[Heading] = []
         section: str | None = None
         for chunk, part in self._read_parts(data, offset, used):
             if part.items:
-                place = (line, offset, section, len(lines))
-                made = self._lines(chunk, place, part, numbers)
-                placed[chunk] = (place, made)
-                lines += made
+                place = (line, offset, section, len(rows))
+                first, made = placed[chunk] = self._rows(chunk, place, part, numbers)
+                rows += made
+                shifts += [(line - first[0], offset - first[1], place[3] - first[3])] * len(made)
             for row, why in part.warnings:
                 warnings.append(PlanWarning(self.file, line + row, why, _row(chunk, row)))
             links.update((link, None) for link in part.links)
@@ -90,10 +106,11 @@ class PlanParser:
                 section = part.headings[-1][2]
             line, offset = line + part.lines, offset + len(chunk)
         self._parts, self._placed = used, placed
-        return Parsed(tuple(lines), tuple(warnings), tuple(links), False, tuple(headings), begin)
+        return Parsed(tuple(rows), tuple(shifts), tuple(warnings), tuple(links), False, tuple(headings), begin)
 
     def _read_parts(self, data: bytes, begin: int, used: dict[bytes, Part]) -> list[tuple[bytes, Part]]:
-        cuts, known = _cuts(data, begin), self._parts
+        cuts, known = cuts_again(data, begin, *self._cut), self._parts
+        self._cut = (data, cuts)
         found: list[tuple[bytes, Part]] = []
         i, last = 0, len(cuts) - 1
         while i < last:
@@ -109,23 +126,15 @@ class PlanParser:
             i = end
         return found
 
-    def _lines(
-        self, chunk: bytes, place: _Place, part: Part, numbers: dict[tuple[str | None, str], int]
-    ) -> tuple[Line, ...]:
-        """The lines of a part at its place; the very same objects as last time where nothing moved."""
-        counted = []
-        above = place[2] if place[2] is None else title_key(place[2])
-        for item in part.items:
-            key = (above if item.section is None else title_key(item.section), item.key)
-            numbers[key] = number = numbers.get(key, 0) + 1
-            counted.append(number)
-        before, lines = self._placed.get(chunk, (None, ()))
-        if before is None or before[2] != place[2] or [line.number for line in lines] != counted:
-            return tuple([self._line(item, place, number) for item, number in zip(part.items, counted, strict=True)])
-        if before == place:
-            return lines
-        down, right, later = place[0] - before[0], place[1] - before[1], place[3] - before[3]
-        return tuple([_moved(line, down, right, later) for line in lines])
+    def _rows(
+        self, chunk: bytes, place: _Place, part: Part, numbers: dict[str | None, dict[str, int]]
+    ) -> tuple[_Place, tuple[Line, ...]]:
+        """The tasks of a part, and the place that they were made for: those of last time where words are the same."""
+        before, rows = self._placed.get(chunk, (None, ()))
+        counted = _count(place[2], part, numbers)
+        if before and before[2] == place[2] and [row.number for row in rows] == counted:
+            return before, rows
+        return place, tuple([self._line(item, place, n) for item, n in zip(part.items, counted, strict=True)])
 
     def _line(self, item: Item, place: _Place, number: int) -> Line:
         return Line(
@@ -150,17 +159,23 @@ class PlanParser:
         )
 
 
-def _cuts(data: bytes, begin: int) -> list[int]:
-    """Where parts begin, and the end. Lists are cut at about every sixteenth task, by a sum over its words, so that
-    the same cuts are found again when lines were added above; every 64 tasks at the latest."""
-    cuts, tasks = [begin], 0
-    for found in _CUT.finditer(data, begin):
-        pos = found.end()
-        tasks += 1
-        if data[pos] == 35 or tasks >= 64 or not crc32(data[pos + 5 : pos + 60]) & 15:
-            cuts.append(pos)
-            tasks = 0
-    return [*cuts, len(data)]
+def _count(above: str | None, part: Part, numbers: dict[str | None, dict[str, int]]) -> list[int]:
+    """Each item's number among the equals of its section."""
+
+    def so_far(section: str | None) -> dict[str, int]:
+        name = above if section is None else section
+        return numbers.setdefault(name if name is None else title_key(name), {})
+
+    known = so_far(part.items[0].section)
+    if part.names is not None and known.keys().isdisjoint(part.names):
+        known.update(part.names)
+        return [1] * len(part.items)
+    counted = []
+    for item in part.items:
+        known = so_far(item.section)
+        known[item.key] = number = known.get(item.key, 0) + 1
+        counted.append(number)
+    return counted
 
 
 def _moved(line: Line, down: int, right: int, later: int) -> Line:

@@ -70,6 +70,8 @@ class Item(Record):
 class Part(Record):
     """What one part holds. warnings: (line from 0, why). headings: (line from 0, level, text).
 
+    names: the title keys of all items when they are all different and in one section, else None.
+
     unclosed: a fence or HTML block reaches its end, so that it means nothing without what follows.
     """
 
@@ -79,6 +81,7 @@ class Part(Record):
     headings: tuple[tuple[int, int, str], ...]
     lines: int
     unclosed: bool
+    names: dict[str, int] | None
 
 
 def split_lines(data: bytes) -> tuple[list[bytes], list[int]]:
@@ -114,7 +117,13 @@ def read_part(data: bytes, seats: frozenset[str], blocks: PlanBlocks) -> Part:
         tuple(reader.headings),
         len(raw),
         state.env["unclosed"],
+        _names(reader.items),
     )
+
+
+def _names(items: list[Item]) -> dict[str, int] | None:
+    names = dict.fromkeys((item.key for item in items), 1)
+    return names if len(names) == len(items) and len({item.section for item in items}) < 2 else None
 
 
 def _copy(line: str, number: int) -> str:

@@ -7,6 +7,7 @@ d09, d11); an addition is one write at the end. Both are done in place, under a 
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 from coleo.brain.plansync import FileRead, reconcile
 from coleo.files import inplace, planadd
@@ -79,6 +80,7 @@ def read(
     warnings = (*found.warnings, *synced.warnings)
     known = {(w.file, w.why, w.text) for w in previous.warnings} if previous else set()
     tasks = TaskSet(synced.tasks, warnings, found.states, synced.withdrawn, min(again, default=None))
+    found.remember(tasks)
     return PlanRead(
         tasks,
         synced.events,
@@ -132,7 +134,8 @@ class _Files:
                 PlanWarning(*((by, line) if seen.why == MISSING else (name, None)), seen.why, seen.text or name)
             )
         self.again.append(seen.again_at)
-        lines: tuple[Line, ...] = ()
+        rows: tuple[Line, ...] = ()
+        shifts: tuple[tuple[int, int, int], ...] = ()
         links = before.links if before else ()
         if seen.believed and seen.data is not None:
             parsed = parser_of(path, name).parse(seen.data, self.seats)
@@ -142,18 +145,37 @@ class _Files:
             elif seen.settled or before is None:
                 found = {sub_plan(self.layout, name, link): link for link in parsed.links}
                 links = tuple(target for target in found if target)
-            lines = parsed.lines
+            rows, shifts = parsed.rows, parsed.shifts
         elif seen.believed:
             links = ()
-        self._note(name, seen, lines, before, links)
+        self._note(name, seen, FileRead(name, rows, shifts=shifts), before, links)
         return [(link, name, line_of(seen.data, os.path.basename(link)) if seen.data else None) for link in links]
 
-    def _note(
-        self, name: str, seen: Look, lines: tuple[Line, ...], before: FileState | None, links: tuple[str, ...]
-    ) -> None:
+    def _note(self, name: str, seen: Look, read: FileRead, before: FileState | None, links: tuple[str, ...]) -> None:
         self.states[name] = seen.state if seen.state.links == links else seen.state.replace(links=links)
-        settled_at = before.settled_at if before else None
-        self.reads.append(FileRead(name, lines, seen.believed, seen.settled, settled_at))
+        remembered = _rows.get(os.path.join(self.layout.project, name))
+        self.reads.append(
+            read.replace(
+                believed=seen.believed,
+                settled=seen.settled,
+                settled_at=before.settled_at if before else None,
+                before=remembered[1] if remembered and remembered[0] is self.previous else None,
+            )
+        )
+
+    def remember(self, tasks: TaskSet) -> None:
+        """Keep the lines that this set was made from, for files of which every line is a task of it."""
+        counts = Counter([task.file for task in tasks.tasks if task.missing_since_at is None])
+        for read in self.reads:
+            path = os.path.join(self.layout.project, read.name)
+            if read.believed and read.settled and counts[read.name] == len(read.lines):
+                _rows[path] = (tasks, read.lines)
+            else:
+                _rows.pop(path, None)
+
+
+#: By path: the last set that was read in this process, and the lines that its tasks were made from.
+_rows: dict[str, tuple[TaskSet, tuple[Line, ...]]] = {}
 
 
 def find(lines: Iterable[Line], task: Task) -> Line | None:
@@ -162,14 +184,9 @@ def find(lines: Iterable[Line], task: Task) -> Line | None:
     named = [line for line in lines if line.title == task.title or line.fixed_id == task.id]
     named = named or [line for line in lines if title_key(line.title) == title]
     for line in named:
-        if line.fixed_id == task.id or line_key(line) == task.key:
+        if line.fixed_id == task.id or line.key == task.key:
             return line
     return named[0] if len(named) == 1 else None
-
-
-def line_key(line: Line) -> tuple[str, str | None, str, int]:
-    """As `Task.key`."""
-    return Task("", line.title, line.section, line.file, number=line.number).key
 
 
 def tick(layout: Layout, task: Task, done: bool = True, *, deadline_s: float = 10.0) -> bool:
@@ -181,11 +198,12 @@ def tick(layout: Layout, task: Task, done: bool = True, *, deadline_s: float = 1
     seats = frozenset(layout.seats_present())
 
     def change(data: bytes) -> bool:
-        line = find(parser_of(path, task.file).parse(data, seats).lines, task)
-        if line is None:
+        parsed = parser_of(path, task.file).parse(data, seats)
+        row = find(parsed.rows, task)
+        if row is None:
             return False
-        if line.done != done:
-            inplace.set_byte(path, data, line.offset, ord("x" if done else " "))
+        if row.done != done:
+            inplace.set_byte(path, data, parsed.place(row).offset, ord("x" if done else " "))
         return True
 
     try:

@@ -8,7 +8,6 @@ Identity is (file, section, title key, number): DESIGN.md section 4, case d16. T
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 from coleo.model.record import Record
@@ -26,7 +25,6 @@ PRIORITIES = ("high", "normal", "low")
 HELD = ("claimed", "in_progress")
 
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
-_SPACES = re.compile(r"\s+")
 
 
 def title_key(text: str) -> str:
@@ -36,7 +34,7 @@ def title_key(text: str) -> str:
     """
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
-    return _SPACES.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 def task_id(file: str, section: str | None, title: str, number: int, taken: Container[str] = ()) -> str:
@@ -100,6 +98,11 @@ class Line(Record):
     verify: str | None = None
     blocks: tuple[Block, ...] = ()
     end: int = 0
+
+    @property
+    def key(self) -> tuple[str, str | None, str, int]:
+        """As `Task.key`."""
+        return self.file, None if self.section is None else title_key(self.section), title_key(self.title), self.number
 
 
 class Heading(Record):
@@ -189,7 +192,7 @@ class FileState(Record):
     """What the last reads of one plan file saw.
 
     mtime_ns, size, ino, sha: of the last content looked at; all 0 and "" when the file was absent. read_at: last look.
-    since_at: since when it is like that. settled_at, settled_sha: last read whose new lines were taken, and its content.
+    since_at: since when it is like that. settled_at, settled_sha: the last read that took new lines, its content.
     good_size: bytes of the last believed read. links: sub-plans (relative to ``.project``) that it links to.
     conflict: it holds conflict markers now.
     """
