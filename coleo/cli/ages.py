@@ -9,7 +9,7 @@ from coleo.model.errors import BadInput
 from coleo.model.instant import parse
 
 UNITS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800}
-_SPAN = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*([a-z]*)")
+_SPAN = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*([a-z]*)")
 
 
 def seconds(text: str) -> float:
