@@ -59,6 +59,8 @@ def _gone(seat: SeatFacts, now: float, rules: Rules, free_place: bool, going_dow
     arm = seat.arm
     if seat.seen.child_alive and seat.seen.reachable and arm.state is not ArmState.FAILED:
         return _adopt(seat, now)
+    if seat.seen.host_alive:
+        return Step(arm.replace(waiting="a host of this seat lives; it is being asked", next="", next_at=None))
     unwanted = _wanted(seat, going_down)
     if unwanted:
         return Step(arm.replace(waiting=unwanted, next="", next_at=None))

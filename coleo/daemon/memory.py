@@ -41,6 +41,8 @@ class Memory:
     def restore(self, seats: list[str]) -> list[str]:
         """Write back guarded folders that are gone. Returns one sentence for each, for the log."""
         notes = []
+        for seat in seats:
+            make_private(os.path.dirname(self._layout.seat(seat).transcript))
         for folder in self._guarded(seats):
             known = self._folders.get(folder)
             if known is None or os.path.isdir(folder):

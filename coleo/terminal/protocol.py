@@ -184,6 +184,7 @@ def read_exit(spec_path: str) -> ExitRecord | None:
 
 def write_private(path: str, values: object) -> None:
     """One JSON file, 0600, whole or not at all: another file, flushed, takes its place."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     temp = f"{path}.{os.getpid()}.tmp"
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:

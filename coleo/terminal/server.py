@@ -61,6 +61,8 @@ class Server:
                 return
             self._loop.read(self._listener.fileno(), None)
             self._listener.close()
+            self._listener = None
+        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
         self._listener = bind(self.path)
         self._inode = self._file()
         self._loop.read(self._listener.fileno(), self._accept)
