@@ -173,6 +173,11 @@ def _is_section(key: str) -> bool:
     return key.startswith("verify.sections.") and len(key) > len("verify.sections.")
 
 
+def parts_of(key: str) -> list[str]:
+    """The tables and the name of a known key; a section's heading may hold dots."""
+    return ["verify", "sections", key.removeprefix("verify.sections.")] if _is_section(key) else key.split(".")
+
+
 def variables(key: str) -> list[str]:
     """The environment variables of a key, the one that wins first."""
     names = ["COLEO_" + key.replace(".", "_").upper()]
@@ -295,15 +300,13 @@ def _command_line(overrides: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]
         except KeyError as error:
             yield given, Problem(COMMAND_LINE, None, given, "unknown key", "", ERROR, error.args[0]), COMMAND_LINE
             continue
-        if _is_section(key):
-            right = isinstance(value, str)
-            yield key, value if right else Problem(COMMAND_LINE, None, key, checked.found(value), "string"), ""
-            continue
         yield key, checked_value(key, value, COMMAND_LINE), COMMAND_LINE
 
 
 def checked_value(key: str, value: Any, source: str) -> Any:
     """A value for a known key as it will count, or the Problem with it. Text is read as on a command line."""
+    if _is_section(key):
+        return value if isinstance(value, str) else Problem(source, None, key, checked.found(value), "string")
     model, name = keys()[key]
     if isinstance(value, str):
         return _from_text(model, name, key, value, source)
@@ -321,7 +324,7 @@ def _from_text(model: type[BaseModel], name: str, key: str, text: str, source: s
 def _made(values: Mapping[str, Any]) -> Settings:
     nested: dict[str, Any] = {}
     for key, value in values.items():
-        parts = ["verify", "sections", key.removeprefix("verify.sections.")] if _is_section(key) else key.split(".")
+        parts = parts_of(key)
         table = nested
         for part in parts[:-1]:
             table = table.setdefault(part, {})
