@@ -62,7 +62,19 @@ def _in_settings(layout: Layout) -> bool:
     """Whether a settings file or a variable speaks of verification; reading them properly costs ten times the verb."""
     if any("VERIFY" in name for name in os.environ):
         return True
-    return any(b"verify" in (atomic.read(path) or b"") for path in (layout.config, user_config()))
+    return any(_speaks(atomic.read(path) or b"") for path in (layout.config, user_config()))
+
+
+def _speaks(config: bytes) -> bool:
+    """Whether a settings file sets anything about verification: an empty ``[verify]`` with comments does not."""
+    table = b""
+    for line in config.splitlines():
+        line = line.strip()
+        if line.startswith(b"["):
+            table = line
+        elif line and not line.startswith(b"#") and (b"verify" in table or b"verify" in line):
+            return True
+    return False
 
 
 def workplace(layout: Layout, cwd: str) -> str:
