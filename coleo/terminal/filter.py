@@ -38,9 +38,9 @@ class Filter:
     skipped: sequences taken out so far. title: what the program last set as its window title.
     """
 
-    def __init__(self) -> None:
-        self.skipped = 0
-        self.title = ""
+    def __init__(self, skipped: int = 0, title: str = "") -> None:
+        self.skipped = skipped
+        self.title = title
         self._decode: Callable[[bytes], str] = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._held = ""
         self._in_string = False

@@ -75,14 +75,15 @@ class Keyboard:
                 self._loop.again("deliver", step.again_s, self._advance)
             if not (step.write or step.drop) or self._terminal.outbox:
                 break
-        if self._held and (reading.dialog or not self.busy):
+        if self._held and not self.busy:
             self.release()
 
     @property
     def busy(self) -> bool:
-        """Whether a prompt is just being typed."""
+        """Whether keys would come between a prompt's text and its Enter; a dialog may be answered all the same."""
         head = self.queue.head
-        return head is not None and head.holds_keyboard(self._loop.now())
+        holds = head is not None and head.holds_keyboard(self._loop.now())
+        return holds and self._view.state is not ScreenState.DIALOG
 
     def type(self, data: bytes) -> None:
         """Puts bytes behind what waits to be read by the arm. Raises ValueError when that is too much already."""
@@ -103,7 +104,7 @@ class Keyboard:
 
     def person(self, data: bytes) -> None:
         """Keys that somebody who is attached has typed."""
-        if self.busy and self._view.state is not ScreenState.DIALOG:
+        if self.busy:
             self._held += data
             self._loop.after("held", HOLD_KEYS_S, self.release)
             return

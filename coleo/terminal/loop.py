@@ -65,6 +65,10 @@ class Loop:
         """Forget a timer."""
         self._timers.pop(name, None)
 
+    def timers(self) -> list[str]:
+        """What is pending; [] when only a descriptor or a signal can wake it."""
+        return sorted(self._timers)
+
     def on_signals(self, calls: dict[int, Callable[[], None]]) -> None:
         """Handle these signals in the loop; a handler, unlike SIG_IGN, does not go on to programs that are started."""
         self._signals.update(calls)

@@ -165,6 +165,7 @@ def _figures(host: Host, _connection: Connection, _request: dict[str, Any]) -> A
     screen = host.view.screen
     return {
         "wakeups": host.loop.wakeups,
+        "timers": host.loop.timers(),
         "behind": screen.behind,
         "drawn": screen.asked,
         "faults": host.faults,

@@ -1,7 +1,7 @@
 """What an arm has written, and what its screen shows: the last MiB as it came, and an emulator fed on demand.
 
 Output is only stored when it comes. It is drawn when somebody looks, in slices, so that reading goes on in between;
-never more than 256 KiB wait to be drawn. When output is faster than that, what waits is dropped and the screen is not
+never more than 256 KiB wait to be drawn. When output is faster than that, nothing is drawn and the screen is not
 known any more, until the program has drawn it anew (`redraw`), or, for a line reader, from the last lines.
 """
 
@@ -59,6 +59,8 @@ class Screen:
         self._ring_bytes += len(data)
         while self._ring_bytes - len(self._ring[0]) >= RING:
             self._ring_bytes -= len(self._ring.popleft())
+        if not self.known:
+            return
         _append(self._waiting, data)
         self.behind += len(data)
         if self.behind > BEHIND:
@@ -120,10 +122,12 @@ class Screen:
         self.size = (rows, cols)
 
     def restart(self) -> None:
-        """An empty screen, for a program that is about to draw everything anew; what waits is dropped."""
+        """An empty screen, for a program that is about to draw everything anew: from now on it is known again."""
         self._waiting.clear()
         self.behind = 0
         self._emulator = None
+        self._filter = Filter(self._filter.skipped, self._filter.title)
+        self.known = True
         self._start()
 
     def from_tail(self) -> None:
@@ -134,7 +138,6 @@ class Screen:
             tail = tail[tail.find(b"\n") + 1 :]
         self._waiting.append(tail)
         self.behind = len(tail)
-        self.known = True
 
     def tail(self, limit: int) -> bytes:
         """The last `limit` bytes, at most what is kept."""

@@ -134,8 +134,7 @@ class View:
             self._changed()
             return
         rows, cols = self.screen.size
-        self.screen.resize(rows, cols - 1)
-        self.screen.restart()
+        self.screen.size = (rows, cols - 1)
         self._drew = False
         self._phase("narrow", rows, cols - 1)
 
@@ -155,8 +154,8 @@ class View:
         self._drew |= drew
         if self._redraw == "narrow":
             rows, cols = self.screen.size
-            self.screen.known = True
-            self.screen.resize(rows, cols + 1)
+            self.screen.size = (rows, cols + 1)
+            self.screen.restart()
             self._phase("back", rows, cols + 1)
             return
         self._redraw = ""

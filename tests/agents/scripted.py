@@ -38,7 +38,7 @@ Keys of the script (all optional):
     crash               {"at": "start" | "paste" | "enter" | "turn", "code": 3} or "signal": 9
     grandchild          "plain", "deaf" (ignores HUP and TERM), "session" (deaf, in a session of its own, orphaned)
     close_terminal_s    after so long it closes its terminal and goes on for `closed_s`
-    queries             writes these bytes (hex) at the start and logs what comes back until the composer is there
+    queries             writes these bytes (hex) at the start and logs ({"terminal": hex}) the `answers` bytes that come back
     frames              draws between "begin" and "end synchronised update"
     exit_word           this text, submitted, ends it with code 0 ("/exit"); deaf_to_term: ignores SIGTERM and SIGHUP
 """
@@ -381,8 +381,11 @@ class Agent:
             self.raw(True)
         if script.get("queries"):
             self.write(bytes.fromhex(script["queries"]))
-            while select.select([0], [], [], script.get("answers_s", 0.5))[0]:
-                self.log(answer=os.read(0, 4096).hex())
+            left = script["answers"]
+            while left > 0 and select.select([0], [], [], 10)[0]:
+                answer = os.read(0, left)
+                left -= len(answer)
+                self.log(terminal=answer.hex())
         left = script.get("flood_bytes", 0)
         while left > 0:
             self.write(b"".join(b"flood %d\r\n" % (left - n) for n in range(100)))

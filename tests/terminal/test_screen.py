@@ -86,7 +86,7 @@ def test_a_restart_is_empty() -> None:
     screen.add(b"waiting")
     screen.restart()
     screen.catch_up()
-    assert screen.shot().text == ""
+    assert screen.shot().text == "" and screen.known
     screen.resize(3, 10)
     screen.add(b"0123456789ab")
     screen.catch_up()
