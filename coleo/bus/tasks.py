@@ -196,7 +196,7 @@ class Board:
         claim, file = self.claims.get(task_id), self.files.get(task_id)
         if claim is None:
             claim = work.claim_in(file) if file else None
-        if claim is None or (file is not None and claim.token in file.ended):
+        if claim is None or work.is_over(claim, file):
             return None
         task = self.tasks.get(task_id)
         return None if task is not None and task.done else claim
@@ -213,8 +213,6 @@ class Board:
             return TaskStatus.DONE
         claim = self.claim(task_id)
         said = file.status if file else TaskStatus.OPEN
-        if claim is not None and file is not None and file.token == claim.token and said not in _HELD:
-            return said
         if claim is not None:
             return TaskStatus.IN_PROGRESS if claim.acknowledged_at is not None else TaskStatus.CLAIMED
         if task is None and said not in (*_HELD, TaskStatus.DONE):

@@ -130,7 +130,7 @@ def complete_task(ctx: Context, task: str, text: str = "", token: str | None = N
     one = known(board, task)
     if one.holder is None and one.status is TaskStatus.DONE and one.file and one.file.seat == me:
         return Reply(f"Task {task} is done already.", {"task": task, "status": "done", "ticked": one.task.done})
-    _mine(ctx, task, text, lambda: work.check_own(ctx.layout, task, me, token))
+    _mine(ctx, task, text, lambda: work.check_own(ctx.layout, task, me, ctx.now, token))
     checked = verify.run(ctx, one.task)
     if checked is not None and not checked.passed:
         said = f"{text}\n" if text.strip() else ""
@@ -192,7 +192,7 @@ def release_task(ctx: Context, task: str, reason: str, cannot: bool = False, tok
     if cannot and one.holder != me:
         work.decline(ctx.layout, one.task, me, reason, ctx.now)
     else:
-        _mine(ctx, task, reason, lambda: work.check_own(ctx.layout, task, me, token))
+        _mine(ctx, task, reason, lambda: work.check_own(ctx.layout, task, me, ctx.now, token))
         work.release(
             ctx.layout, task, reason, ctx.now, seat=me, token=token, counts=not cannot, declined=cannot
         )  # fmt: skip

@@ -147,15 +147,15 @@ def _value(text: str) -> Value | None:
 def _rich(block: bytes) -> dict[str, Value]:
     """The values by ruamel.yaml: scalars and lists of scalars as text, deeper ones as JSON text."""
     from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    from ruamel.yaml.error import MarkedYAMLError
 
     try:
         found = YAML(typ="base", pure=True).load(block.decode("utf-8", "replace"))
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise BadFront(str(error.problem or error.context or error), (mark.line if mark else 0) + 2) from None
-    except (YAMLError, ValueError, RecursionError) as error:
-        raise BadFront(str(error).partition("\n")[0], 2) from None
+    except Exception as error:  # the library raises anything on odd input
+        raise BadFront(str(error).partition("\n")[0] or type(error).__name__, 2) from None
     if found is None:
         return {}
     if not isinstance(found, dict):
@@ -223,7 +223,13 @@ def _change_rich(block: bytes, changes: Mapping[str, New], end: bytes) -> bytes:
             return by_line
     except BadFront:
         pass
-    return _round_trip(block, needed, end)
+    try:
+        changed = _round_trip(block, needed, end)
+        if parse(changed) == wanted:
+            return changed
+    except Exception:  # the library raises anything on odd input
+        pass
+    raise BadFront(f"{', '.join(needed)} cannot be changed in YAML as rich as this: write it in simpler lines", 2)
 
 
 def _change_lines(block: bytes, changes: Mapping[str, New], before: Mapping[str, Value], end: bytes) -> bytes:
@@ -245,7 +251,7 @@ def _round_trip(block: bytes, changes: Mapping[str, New], end: bytes) -> bytes:
     import io
 
     from ruamel.yaml import YAML
-    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString, PlainScalarString
 
     yaml = YAML(typ="rt")
     yaml.width = 1 << 20
@@ -254,10 +260,10 @@ def _round_trip(block: bytes, changes: Mapping[str, New], end: bytes) -> bytes:
     for key, value in changes.items():
         if value is None:
             found.pop(key, None)
+        elif isinstance(value, str):
+            found[key] = PlainScalarString(value) if dump(value) == value else DoubleQuotedScalarString(value)
         else:
             found[key] = list(value) if isinstance(value, tuple) else value
-            if isinstance(value, str) and dump(value) != value:
-                found[key] = DoubleQuotedScalarString(value)
     out = io.StringIO()
     yaml.dump(found, out)
     return out.getvalue().encode("utf-8").replace(b"\n", end)
@@ -278,7 +284,8 @@ def dump(value: Value | int) -> str:
         return "[" + ", ".join(_quoted(item) for item in value) + "]"
     if _INSTANT.fullmatch(value):
         return value
-    if _SAFE.fullmatch(value) and value.lower() not in _WORDS and not _NUMBER.fullmatch(value) and value[-1] != ":":
+    plain_word = value.lower() not in _WORDS and not _NUMBER.fullmatch(value)
+    if plain_word and _SAFE.fullmatch(value) and ": " not in value and value[-1] != ":":
         return value
     return _quoted(value)
 

@@ -7,7 +7,7 @@ Each rule looks at files only, so it can be cut by a kill and run again (the win
 
 from __future__ import annotations
 
-from coleo.files import activity, atomic, claims, locks, mail, taskfile, work
+from coleo.files import activity, atomic, claims, holding, locks, taskfile
 from coleo.files.claims import Claim
 from coleo.files.layout import Layout
 from coleo.model.errors import ColeoError
@@ -73,21 +73,26 @@ def _claim(layout: Layout, claim: Claim, file: TaskFile | None, task: Task | Non
         file = taskfile.read(layout, claim.task)
         if current is None or current.token != claim.token:
             return None
-        if file is not None and claim.token in file.ended:
-            return _over(layout, claim, file, now)
+        if file is not None and holding.is_over(claim, file):
+            return put_away(layout, claim, file, now)
         if file is not None and file.token == claim.token:
-            return None if file.status in _HELD else _by_hand(layout, claim, file, now)
+            return None
         if file is None and task is None:
             return None
         if file is None and task is not None:
             taskfile.touch(layout, task, now, locked=True)
-        taskfile.update(layout, claim.task, work.held_values(claim), now, locked=True)
+        taskfile.update(layout, claim.task, holding.held_values(claim), now, locked=True)
         if not _told(layout, "claim_task", claim):
             activity.append(
                 layout, "claim_task", now=now, seat=claim.seat, task=claim.task, by=claim.by,
                 claim=claim.token[:8], mended=True,
             )  # fmt: skip
         return Mended(f"the claim of {claim.seat} on {claim.task} is in the task's file again", claim.task, claim.seat)
+
+
+def put_away(layout: Layout, claim: Claim, file: TaskFile, now: float) -> Mended:
+    """Remove a claim that is over (`holding.is_over`). The task's lock is held."""
+    return _over(layout, claim, file, now) if claim.token in file.ended else _by_hand(layout, claim, file, now)
 
 
 def _over(layout: Layout, claim: Claim, file: TaskFile, now: float) -> Mended:
@@ -104,11 +109,13 @@ def _over(layout: Layout, claim: Claim, file: TaskFile, now: float) -> Mended:
 def _by_hand(layout: Layout, claim: Claim, file: TaskFile, now: float) -> Mended:
     """A person wrote another status into the file of a task in work: that counts, the claim ends."""
     reason = f"a person set the task to {file.status.value}"
-    taskfile.update(layout, claim.task, work.ended_values(file, claim), now, locked=True)
+    taskfile.update(layout, claim.task, holding.ended_values(file, claim), now, locked=True)
     activity.append(
         layout, "release_task", now=now, seat=claim.seat, task=claim.task, reason=reason, counts=False,
         claim=claim.token[:8],
     )  # fmt: skip
+    from coleo.files import mail
+
     claims.release(layout, claim.task, claim.token, reason)
     text = f"You no longer hold task {claim.task}: {reason}. What you have done so far stays where it is."
     mail.send(
@@ -122,7 +129,7 @@ def _lost(layout: Layout, task_id: str) -> Mended | None:
     """A task file that says held, and no claim: it was lost with ``run/``, or taken by ``git clean``."""
     with taskfile.lock(layout, task_id):
         file = taskfile.read(layout, task_id)
-        there = work.claim_in(file) if file else None
+        there = holding.claim_in(file) if file else None
         if there is None or claims.read(layout, task_id) is not None:
             return None
         claims.claim(

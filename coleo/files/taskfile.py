@@ -167,10 +167,7 @@ def parse(data: bytes, path: str, layout: Layout | None = None) -> TaskFile:
     try:
         values, text = front.read(data)
     except front.BadFront as error:
-        raise BadInput(
-            "the front matter cannot be read", file=shown, line=error.line, found=error.reason,
-            wanted="key: value lines between two lines ---", todo="mend it by hand; coleo does not write over it",
-        ) from None  # fmt: skip
+        raise _unreadable(shown, error) from None
     body = taskbody.parse(text)
     return TaskFile(
         id=_word(values, "id") or id_of(os.path.basename(path)),
@@ -200,6 +197,17 @@ def parse(data: bytes, path: str, layout: Layout | None = None) -> TaskFile:
         notes=body.notes,
         result=body.result,
         path=path,
+    )
+
+
+def _unreadable(file: str, error: front.BadFront) -> BadInput:
+    return BadInput(
+        "the front matter cannot be read",
+        file=file,
+        line=error.line,
+        found=error.reason,
+        wanted="key: value lines between two lines ---",
+        todo="mend it by hand; coleo does not write over it",
     )
 
 
@@ -255,8 +263,6 @@ def touch(layout: Layout, task: Task, now: float, *, locked: bool = False, **fir
     there = read(layout, task.id)
     if there is not None:
         return there
-    name = f"{task.id}-{slug(task.title)}".rstrip("-") + ".md"
-    path = os.path.join(layout.tasks, name)
     values: dict[str, str | int | None] = {
         "id": task.id,
         "title": task.title,
@@ -272,9 +278,14 @@ def touch(layout: Layout, task: Task, now: float, *, locked: bool = False, **fir
     data = front.change(taskbody.new(task.title, description).encode("utf-8", "replace"), values)
     if not os.path.isdir(layout.tasks):
         make_private(layout.tasks)
-    atomic.create(path, data)
+    stem = f"{task.id}-{slug(task.title)}".rstrip("-")
+    for name in (stem, task.id, *(f"{stem}-{number}" for number in range(2, 100))):
+        if atomic.create(os.path.join(layout.tasks, f"{name}.md"), data):
+            break
     made = read(layout, task.id)
-    return made if made is not None else parse(data, path, layout)
+    if made is None:
+        raise CannotBeDone(f"the file of task {task.id} could not be made", file="tasks/", found="every name is taken")
+    return made
 
 
 def update(
@@ -308,7 +319,10 @@ def update(
         values = dict(change(old) if callable(change) else change)
         values["updated_at"] = at
         body = ""
-        changed = front.change(current, values)
+        try:
+            changed = front.change(current, values)
+        except front.BadFront as error:
+            raise _unreadable(os.path.relpath(path, layout.root), error) from None
         if note is None and attempt is None and result is None:
             return changed
         parts = front.split(changed)

@@ -19,44 +19,47 @@ from __future__ import annotations
 
 from coleo.files import activity, claims, taskfile
 from coleo.files.claims import Claim
+from coleo.files.holding import (
+    Done,
+    Lost,
+    claim_in,
+    ended_values,
+    held_values,
+    holder,
+    is_over,
+    made_again,
+    own,
+    settled,
+)
 from coleo.files.layout import Layout
 from coleo.model.errors import BadInput, CannotBeDone, Taken
-from coleo.model.instant import iso, parse
+from coleo.model.instant import iso
 from coleo.model.plan import Task
-from coleo.model.record import Record
 from coleo.model.task import MAX_ATTEMPTS, TaskFile, TaskStatus
 
-ENDED_KEPT = 12
+__all__ = [
+    "Done",
+    "Lost",
+    "acknowledge",
+    "block",
+    "check_own",
+    "check_reason",
+    "claim_in",
+    "complete",
+    "decline",
+    "fail",
+    "held_values",
+    "holder",
+    "is_over",
+    "keep_text",
+    "progress",
+    "release",
+    "reopen",
+    "take",
+    "ticked",
+]
+
 _HELD = (TaskStatus.CLAIMED, TaskStatus.IN_PROGRESS)
-
-
-class Lost(Taken):
-    """The caller does not hold the task (any more): nothing was changed."""
-
-
-class Done(Record):
-    """What an act left: the task's file, and the claim that it made, used or ended."""
-
-    file: TaskFile
-    claim: Claim | None
-
-
-def holder(layout: Layout, task_id: str, file: TaskFile | None = None) -> Claim | None:
-    """Who holds a task: by its claim, or by its file when the claim was lost with ``run/``."""
-    there = claims.read(layout, task_id)
-    if there is not None:
-        return there
-    file = file or taskfile.read(layout, task_id)
-    return claim_in(file) if file else None
-
-
-def claim_in(file: TaskFile) -> Claim | None:
-    """The claim that a task's file remembers; None when it says that nobody holds it."""
-    if file.status not in _HELD or not file.seat or not file.token or file.token in file.ended:
-        return None
-    at = parse(file.claimed_at) or parse(file.updated_at) or 0.0
-    yes = parse(file.acknowledged_at) if file.acknowledged_at else None
-    return Claim(file.id, file.seat, file.token, at, yes, file.generation, file.by or "seat")
 
 
 def take(
@@ -75,12 +78,11 @@ def take(
     claim again.
     """
     with taskfile.lock(layout, task.id):
-        file = taskfile.read(layout, task.id)
-        there = holder(layout, task.id, file)
+        there, file = settled(layout, task.id, now)
         if there is not None:
             if there.seat == seat:
-                return Done(_entered(layout, task, there, now), _made_again(layout, there))
-            _made_again(layout, there)
+                return Done(_entered(layout, task, there, now), made_again(layout, there))
+            made_again(layout, there)
             raise claims.taken(layout, task.id)
         _check_free(task.id, file, max_attempts)
         made = claims.claim(layout, task.id, seat, now, by, generation=generation)
@@ -123,64 +125,17 @@ def _entered(layout: Layout, task: Task, made: Claim, now: float) -> TaskFile:
     return taskfile.update(layout, task.id, held_values(made), now, locked=True)
 
 
-def held_values(made: Claim) -> dict[str, str | int | None]:
-    """The front matter of a task that is held by this claim."""
-    yes = made.acknowledged_at
-    return {
-        "status": (TaskStatus.CLAIMED if yes is None else TaskStatus.IN_PROGRESS).value,
-        "seat": made.seat,
-        "token": made.token,
-        "claimed_at": iso(made.claimed_at),
-        "acknowledged_at": None if yes is None else iso(yes),
-        "by": made.by,
-        "generation": made.generation or None,
-    }
-
-
-def _made_again(layout: Layout, there: Claim) -> Claim:
-    """The claim with its file in place."""
-    if claims.read(layout, there.task) is None:
-        claims.claim(
-            layout, there.task, there.seat, there.claimed_at, there.by, generation=there.generation,
-            token=there.token, acknowledged=there.acknowledged_at is not None,
-        )  # fmt: skip
-    return there
-
-
-def own(layout: Layout, task_id: str, seat: str, token: str | None = None) -> tuple[Claim, TaskFile | None]:
-    """The claim of this seat (and this token, when one is brought) on a task. Raises Lost. The lock is held."""
-    file = taskfile.read(layout, task_id)
-    there = holder(layout, task_id, file)
-    if there is None:
-        state = f"it is {file.status.value}" if file else "nobody has claimed it"
-        raise Lost(
-            f"you do not hold task {task_id}", found=state, todo=f"claim it first: coleo bus claim-task {task_id}"
-        )  # fmt: skip
-    if there.seat != seat:
-        raise Lost(
-            f"you do not hold task {task_id} any more",
-            found=f"held by {there.seat} since {iso(there.claimed_at)}",
-            todo="take another one: coleo bus get-full-briefing",
-        )
-    if token is not None and token != there.token:
-        raise Lost(
-            f"this token of task {task_id} is an old one", found=f"a newer claim of {iso(there.claimed_at)}",
-            todo="leave the token out to act for the claim that you hold now",
-        )  # fmt: skip
-    return _made_again(layout, there), file
-
-
-def check_own(layout: Layout, task_id: str, seat: str, token: str | None = None) -> Done:
+def check_own(layout: Layout, task_id: str, seat: str, now: float, token: str | None = None) -> Done:
     """Whether the seat holds the task (with this token); changes nothing. Raises Lost."""
     with taskfile.lock(layout, task_id):
-        mine, file = own(layout, task_id, seat, token)
+        mine, file = own(layout, task_id, seat, now, token)
         return Done(file or TaskFile(task_id), mine)
 
 
 def acknowledge(layout: Layout, task_id: str, seat: str, now: float, *, token: str | None = None) -> Done:
     """The seat says yes to an assignment; a second time changes nothing. Raises Lost."""
     with taskfile.lock(layout, task_id):
-        mine, file = own(layout, task_id, seat, token)
+        mine, file = own(layout, task_id, seat, now, token)
         if mine.acknowledged_at is not None and file is not None and file.status is TaskStatus.IN_PROGRESS:
             return Done(file, mine)
         mine = claims.acknowledge(layout, task_id, mine.token, now) or mine
@@ -194,7 +149,7 @@ def progress(
 ) -> Done:
     """A note of the holder, with a status word; it acknowledges an assignment too. Raises Lost."""
     with taskfile.lock(layout, task_id):
-        mine, file = own(layout, task_id, seat, token)
+        mine, file = own(layout, task_id, seat, now, token)
         values: dict[str, str | int | None] = {}
         if mine.acknowledged_at is None:
             mine = claims.acknowledge(layout, task_id, mine.token, now) or mine
@@ -214,7 +169,7 @@ def complete(
 ) -> Done:
     """The holder did it; its verification (`output`) has passed. Raises Lost. The caller ticks the box."""
     with taskfile.lock(layout, task_id):
-        mine, file = own(layout, task_id, seat, token)
+        mine, file = own(layout, task_id, seat, now, token)
         ended = ended_values(file, mine)
         file = taskfile.update(
             layout, task_id, {**ended, "status": "done", "seat": seat, "done_at": iso(now)}, now,
@@ -230,7 +185,7 @@ def fail(
 ) -> Done:
     """The holder gives up: an attempt counts, the reason is kept. final: blocked at once. Raises Lost."""
     with taskfile.lock(layout, task_id):
-        mine, file = own(layout, task_id, seat, token)
+        mine, file = own(layout, task_id, seat, now, token)
         attempts = (file.attempts if file else 0) + 1
         values = {
             **ended_values(file, mine),
@@ -264,8 +219,7 @@ def release(
     has set meanwhile stays as it is.
     """
     with taskfile.lock(layout, task_id):
-        file = taskfile.read(layout, task_id)
-        there = holder(layout, task_id, file)
+        there, file = settled(layout, task_id, now)
         if there is None or seat not in (None, there.seat) or token not in (None, there.token):
             return None
         values: dict[str, str | int | tuple[str, ...] | None] = dict(ended_values(file, there))
@@ -287,15 +241,6 @@ def release(
         return Done(file or TaskFile(task_id), there)
 
 
-def ended_values(file: TaskFile | None, mine: Claim) -> dict[str, str | int | tuple[str, ...] | None]:
-    """The front matter of a claim that is over: its token can change nothing any more."""
-    before = tuple(token for token in (file.ended if file else ()) if token != mine.token)
-    gone: dict[str, str | int | tuple[str, ...] | None] = dict.fromkeys(
-        ("token", "claimed_at", "acknowledged_at", "by", "generation", "progress")
-    )
-    return {**gone, "ended": (*before, mine.token)[-ENDED_KEPT:]}
-
-
 def decline(layout: Layout, task: Task, seat: str, reason: str, now: float) -> TaskFile:
     """A seat that does not hold a task says that it cannot do it: it is left to the others, the reason is a note."""
     with taskfile.lock(layout, task.id):
@@ -310,10 +255,10 @@ def decline(layout: Layout, task: Task, seat: str, reason: str, now: float) -> T
 def block(layout: Layout, task: Task, reason: str, now: float, *, by: str = "human") -> TaskFile:
     """Nobody is to take it until a person opens it again. A claim on it ends. Raises CannotBeDone when it is done."""
     with taskfile.lock(layout, task.id):
+        there, _file = settled(layout, task.id, now)
         file = taskfile.touch(layout, task, now, locked=True)
         if file.status in (TaskStatus.DONE, TaskStatus.WITHDRAWN):
             raise CannotBeDone(f"task {task.id} is {file.status.value}", todo=f"first: coleo task reopen {task.id}")
-        there = holder(layout, task.id, file)
         values = {**(ended_values(file, there) if there else {}), "status": "blocked", "seat": None}
         file = taskfile.update(layout, task.id, values, now, note=(by, f"blocked: {reason}"), locked=True)
         activity.append(layout, "block_task", now=now, task=task.id, reason=reason, by=by)
@@ -328,8 +273,8 @@ def reopen(layout: Layout, task: Task, reason: str, now: float, *, by: str = "hu
     Raises CannotBeDone for what a seat holds.
     """
     with taskfile.lock(layout, task.id):
-        file = taskfile.touch(layout, task, now, locked=True)
-        there = holder(layout, task.id, file)
+        there, _file = settled(layout, task.id, now)
+        taskfile.touch(layout, task, now, locked=True)
         if there is not None:
             raise CannotBeDone(
                 f"task {task.id} is held by {there.seat}", todo=f"take it back: coleo task block {task.id}"
@@ -346,8 +291,7 @@ def reopen(layout: Layout, task: Task, reason: str, now: float, *, by: str = "hu
 def ticked(layout: Layout, task: Task, reason: str, now: float) -> Done | None:
     """The box was ticked by a person: the file says done, a claim ends. None when nobody ever touched the task."""
     with taskfile.lock(layout, task.id):
-        file = taskfile.read(layout, task.id)
-        there = holder(layout, task.id, file)
+        there, file = settled(layout, task.id, now)
         if file is None and there is None:
             return None
         file = taskfile.touch(layout, task, now, locked=True)
