@@ -19,7 +19,7 @@ from coleo.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 class PlanItem(Record):
@@ -115,29 +115,31 @@ def _all_there(before: Parsed, after: Parsed, items: Sequence[PlanItem]) -> bool
 
 
 def append(
-    layout: Layout, items: Sequence[PlanItem], section: str = INBOX_SECTION, *, deadline_s: float = 10.0
+    layout: Layout,
+    items: Sequence[PlanItem] | Callable[[bytes], Sequence[PlanItem]],
+    section: str = INBOX_SECTION,
+    *,
+    deadline_s: float = 10.0,
 ) -> None:
-    """Add tasks to ``plan.md``.
+    """Add tasks to ``plan.md``. items: or what makes them from the plan's bytes, asked again whenever those change.
 
     Raises CannotBeDone (no plan, conflict markers, an open end), inplace.Busy and inplace.Changed, OSError.
     """
-    if not items:
-        return
     parser, seats = parser_of(layout.plan), frozenset(layout.seats_present())
+    file = os.path.relpath(layout.plan, layout.root)
 
     def change(data: bytes) -> None:
+        wanted = items(data) if callable(items) else items
+        if not wanted:
+            return
         if in_conflict(data):
-            raise CannotBeDone(
-                "plan.md holds conflict markers: nothing is added before they are resolved", file=layout.plan
-            )
-        inplace.append(layout.plan, data, addition(data, items, section, parser, seats), layout.journal)
+            raise CannotBeDone("the plan holds conflict markers: nothing is added before they are resolved", file=file)
+        inplace.append(layout.plan, data, addition(data, wanted, section, parser, seats), layout.journal)
 
     try:
         inplace.retrying(change, layout.plan, deadline_s)
     except FileNotFoundError:
-        raise CannotBeDone(
-            "there is no plan.md to add to", file=layout.plan, todo="make it again, or `coleo init`"
-        ) from None
+        raise CannotBeDone("there is no plan to add to", file=file, todo="make it again, or `coleo init`") from None
     except CannotBeDone as error:
-        error.file = error.file or os.path.relpath(layout.plan, layout.root)
+        error.file = error.file or file
         raise

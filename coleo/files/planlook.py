@@ -50,7 +50,7 @@ def look(path: str, before: FileState | None, had_tasks: bool, now: float, settl
     """Look at the file at `path`. before: what the last look at it gave; had_tasks: it held some then."""
     old = before or FileState()
     try:
-        data, info = _read(path)
+        data, info = read_regular(path)
     except FileNotFoundError:
         return _absent(before, had_tasks, now)
     except OSError as error:
@@ -100,8 +100,8 @@ def _since(before: FileState | None, changed_at: float, now: float) -> float:
     return changed_at
 
 
-def _read(path: str) -> tuple[bytes, os.stat_result]:
-    """All bytes of a regular file, and what it was when they were read. Raises OSError."""
+def read_regular(path: str) -> tuple[bytes, os.stat_result]:
+    """All bytes of a regular file, and what it was when they were read. Raises OSError; never waits for a pipe."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         info = os.fstat(descriptor)
