@@ -1,0 +1,1 @@
+"""What a contributor runs: test, bench, demo."""

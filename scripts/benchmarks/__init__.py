@@ -1,0 +1,1 @@
+"""Measures what coleo promises about speed and memory (see ``scripts/bench --help``)."""
