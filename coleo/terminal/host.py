@@ -97,12 +97,12 @@ class Host:
 
     def _drain(self, reads: int = _READS) -> bool:
         """Reads what is there. False when nobody holds the other end of the terminal any more."""
+        open_ = True
         for _ in range(reads):
             data = self.terminal.read()
-            if data is None:
-                return True
             if not data:
-                return False
+                open_ = data is None
+                break
             self.output_at = time.time()
             self.view.output(data)
             self.server.raw(data)
@@ -112,7 +112,7 @@ class Host:
             if self.server.subscribed or self.keyboard.queue.head:
                 self.loop.again("look", min(QUIET_S, self._unseen_since + LONGEST_S - now), self.advance)
         self.keyboard.flush()
-        return True
+        return open_
 
     def _on_eof(self) -> None:
         """The terminal was closed by all who held it: gone for good, or between two programs."""
