@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from coleo.brain.plansync import FileRead, reconcile
 from coleo.files import inboxparse
 from coleo.files.inboxplan import Alike, decide, open_tasks
 from coleo.files.layout import Layout
 from coleo.files.markdown import PlanParser
+from coleo.files.plan import tasks_of
 from coleo.files.planlook import CONFLICT, in_conflict, read_regular
 from coleo.model.errors import BadInput
 from coleo.model.plan import PlanWarning, Task
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def plan_file(path: str) -> dict[str, Any]:
     """A plan as coleo reads it: {file, tasks: [...], warnings: [{file, line, why, text}]}.
 
-    Each task: id, title, done, line, section, depth, parent, number, priority, seat, after (ids), description, comments,
-    blocks, verify. Sub-plans are not followed. ``@seat`` counts when the file lies in a project that has that seat.
-    Raises BadInput for what cannot be read.
+    Each task: id, title, done, line, section, depth, parent, number, priority, seat, after (ids), description,
+    comments, blocks, verify. Sub-plans are not followed. ``@seat`` counts when the file lies in a project that has
+    that seat. Raises BadInput for what cannot be read.
     """
     tasks, warnings, links = _plan(path)
     return {
@@ -77,11 +77,11 @@ def _plan(path: str) -> tuple[tuple[Task, ...], list[PlanWarning], tuple[str, ..
     data = _read(path)
     name = os.path.basename(path)
     parsed = PlanParser(name).parse(data, _seats(path))
-    synced = reconcile(None, [FileRead(name, parsed.lines)], 0.0)
-    warnings = [*parsed.warnings, *synced.warnings]
+    tasks, more = tasks_of(name, parsed.lines)
+    warnings = [*parsed.warnings, *more]
     if in_conflict(data):
         warnings.insert(0, PlanWarning(name, None, CONFLICT))
-    return synced.tasks, warnings, parsed.links
+    return tasks, warnings, parsed.links
 
 
 def _read(path: str) -> bytes:

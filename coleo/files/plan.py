@@ -178,6 +178,12 @@ class _Files:
 _rows: dict[str, tuple[TaskSet, tuple[Line, ...]]] = {}
 
 
+def tasks_of(name: str, lines: tuple[Line, ...]) -> tuple[tuple[Task, ...], tuple[PlanWarning, ...]]:
+    """The tasks that one file would give by itself, with ids, and what a person should look at."""
+    synced = reconcile(None, [FileRead(name, lines)], 0.0)
+    return synced.tasks, synced.warnings
+
+
 def find(lines: Iterable[Line], task: Task) -> Line | None:
     """The line that is `task` now: the same identity, or a fixed id, or the only line with its title."""
     lines, title = list(lines), task.key[2]
