@@ -77,6 +77,21 @@ def test_a_seat_without_seat_md_trusts_nobody(tmp_path: Path) -> None:
     assert tasks.trusts_agents(Layout(str(tmp_path)), "bo") is False
 
 
+def test_an_agents_task_has_its_blocks_in_its_own_file() -> None:
+    """`create-task` writes one line into the plan and the description into the task's file."""
+    file = TaskFile(
+        "t-aaaaaa", origin="seat:ada", description="Please:\n\n- this\n  ```sh timeout=9\n  a\n   b\n  ```\n"
+    )
+    made = view(file=file)
+    assert "written by seat ada" in tasks.why_not(made, False)
+    assert tasks.why_not(made, True) == ""
+    assert tasks.commands(made) == [Command(1, "sh", "a\n b\n", 9.0)]
+
+
+def test_a_fence_that_is_never_closed_ends_with_the_text() -> None:
+    assert tasks.fences("~~~python\nx = 1") == [tasks.Fence("python", "python", "x = 1\n")]
+
+
 def test_commands_come_in_order_with_their_limits() -> None:
     description = (
         "Text.\n```sh timeout=30\na\n```\n- item\n  ~~~~python {timeout=5m}\n  b\n  ~~~\n  ~~~~\n```bash\nc\n```"

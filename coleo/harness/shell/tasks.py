@@ -37,6 +37,14 @@ class BadBlock(Exception):
     """A block that cannot be run as it is written; the text says why."""
 
 
+class Fence(Record):
+    """One fenced block. language: the first word of its info string, lower case."""
+
+    language: str
+    info: str
+    code: str
+
+
 class Command(Record):
     """One block. number: from 1, among those that are run. limit_s: None for the setting."""
 
@@ -48,9 +56,9 @@ class Command(Record):
 
 def why_not(task: TaskView, trust_agents: bool) -> str:
     """Why this worker cannot do a task; "" when it can."""
-    if not any(block.lang in LANGUAGES for block in task.blocks):
+    if not any(fence.language in LANGUAGES for fence in _fences_of(task)):
         return "it has no fenced sh, bash or python block, and this seat is a shell that runs nothing else"
-    if task.origin not in ("plan", "inbox") and not trust_agents:
+    if _by_agent(task) and not trust_agents:
         who = task.origin.replace("seat:", "seat ")
         return f"it was written by {who}, and this seat runs the commands of people only (trust in its seat.md)"
     return ""
@@ -58,33 +66,52 @@ def why_not(task: TaskView, trust_agents: bool) -> str:
 
 def commands(task: TaskView) -> list[Command]:
     """The blocks to run, in order. Raises BadBlock for an info string that cannot be understood."""
-    infos = info_strings(task.description)
-    if len(infos) != len(task.blocks):
-        infos = [""] * len(task.blocks)
     found: list[Command] = []
-    for block, info in zip(task.blocks, infos, strict=True):
-        if block.lang in LANGUAGES:
+    for fence in _fences_of(task):
+        if fence.language in LANGUAGES:
             number = len(found) + 1
-            found.append(Command(number, block.lang, block.code, _limit(number, info)))
+            found.append(Command(number, fence.language, fence.code, _limit(number, fence.info)))
     return found
 
 
-def info_strings(description: str) -> list[str]:
-    """What stands after the opening fence of each block that names a language, in order."""
-    found: list[str] = []
-    fence = ""
-    for line in description.split("\n"):
-        if fence:
+def _by_agent(task: TaskView) -> bool:
+    return task.origin not in ("plan", "inbox")
+
+
+def _fences_of(task: TaskView) -> list[Fence]:
+    """The blocks of a task. Of a person's task those below its line in the plan, as the plan's reader found them; an
+    agent's task (``create-task``) has its description in its own file."""
+    described = fences(task.description)
+    if not task.blocks:
+        return described if _by_agent(task) else []
+    infos = [fence.info for fence in described] if len(described) == len(task.blocks) else [""] * len(task.blocks)
+    return [Fence(block.lang, info, block.code) for block, info in zip(task.blocks, infos, strict=True)]
+
+
+def fences(text: str) -> list[Fence]:
+    """The fenced blocks that name a language, in order; also below list items."""
+    found: list[Fence] = []
+    closing, info, indent = "", "", 0
+    code: list[str] = []
+    for line in text.split("\n"):
+        if closing:
             bare = line.strip()
-            if bare.startswith(fence) and not bare.strip(fence[0]):
-                fence = ""
+            if bare.startswith(closing) and not bare.strip(closing[0]):
+                found.append(_fence(info, code))
+                closing = ""
+            else:
+                code.append(line[min(indent, len(line) - len(line.lstrip())) :])
             continue
         opened = _OPEN.fullmatch(line)
         if opened and not (opened[1][0] == "`" and "`" in opened[2]):
-            fence = opened[1]
-            if opened[2].strip():
-                found.append(opened[2].strip())
-    return found
+            closing, info, indent, code = opened[1], opened[2].strip(), opened.start(1), []
+    if closing:
+        found.append(_fence(info, code))
+    return [fence for fence in found if fence.language]
+
+
+def _fence(info: str, code: list[str]) -> Fence:
+    return Fence(info.split()[0].lower() if info else "", info, "".join(f"{line}\n" for line in code))
 
 
 def _limit(number: int, info: str) -> float | None:
