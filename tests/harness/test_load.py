@@ -11,6 +11,7 @@ import pytest
 from coleo.harness import load
 from coleo.model.errors import BadInput, CannotBeDone
 from coleo.model.harness import from_json, to_json
+from tests.agents import setup
 
 VALUES = load.values(project="/p", seat="ada", seat_dir="/p/s", transcript="/p/t.jsonl", run="/p/r")
 
@@ -154,3 +155,9 @@ def test_the_program_is_looked_for_where_the_arm_would_look(tmp_path: Path) -> N
     assert load.program(["bin/tool"], {"PATH": ""}, str(tmp_path)) == str(tool)
     with pytest.raises(CannotBeDone, match="no program to start"):
         load.program([], environ, "/")
+
+
+def test_the_scripted_agent_reads_the_same_from_its_file_and_in_the_tests_of_the_host() -> None:
+    harness, found = load.read(str(Path(setup.__file__).with_name("scripted.toml")))
+    assert harness is not None, found
+    assert (harness.rules, harness.composer_begin) == (setup.SCRIPTED.rules, setup.SCRIPTED.composer_begin)
