@@ -70,7 +70,8 @@ def _released(item: Work, facts: Facts, arms: dict[str, Arm]) -> Release | None:
     arm = arms.get(claim.seat)
     if arm is not None and claim.claimed_at <= arm.freed_at:
         return Release(item.id, claim.seat, claim.token, arm.freed, attempt=arm.freed_counts)
-    if claim.acknowledged_at is None and facts.now - claim.claimed_at >= facts.rules.acknowledge_s:
+    since_at = max(claim.claimed_at, facts.woke_at)
+    if claim.acknowledged_at is None and facts.now - since_at >= facts.rules.acknowledge_s:
         minutes = facts.rules.acknowledge_s / 60
         return Release(item.id, claim.seat, claim.token, f"not acknowledged within {minutes:g} min")
     return None

@@ -30,7 +30,14 @@ def decide(facts: Facts) -> Decision:
         if facts.stopping and facts.keep_arms:
             arms[seat.name] = seat.arm
             continue
-        step = lifecycle.step(seat, facts.now, facts.rules, free_place=up < facts.rules.max_arms, going_down=leaving)
+        step = lifecycle.step(
+            seat,
+            facts.now,
+            facts.rules,
+            free_place=up < facts.rules.max_arms,
+            going_down=leaving,
+            woke_at=facts.woke_at,
+        )
         up += step.arm.alive - seat.arm.alive
         arms[seat.name] = step.arm
         effects += step.effects

@@ -119,7 +119,8 @@ class Work(Record):
 class Facts(Record):
     """Everything that one cycle decides on.
 
-    tick: a periodic cycle (nudges and time-outs of proposals count these); others are set off by a change.
+    tick: a periodic cycle (reminders come only on these); others are set off by a change. woke_at: when the machine
+    last woke from sleep: deadlines that ran meanwhile begin anew.
     stopping: "" or why the brain is going down; keep_arms: it goes alone.
     """
 
@@ -130,4 +131,4 @@ class Facts(Record):
     work: tuple[Work, ...] = ()
     stopping: str = ""
     keep_arms: bool = False
-    quiet_logged: bool = False
+    woke_at: float = 0.0

@@ -34,13 +34,16 @@ def apply(arm: Arm, event: ArmEvent, now: float, reason: str, evidence: str = ""
     return moved, (SetArm(moved, event.value),)
 
 
-def step(seat: SeatFacts, now: float, rules: Rules, *, free_place: bool, going_down: bool = False) -> Step:
+def step(
+    seat: SeatFacts, now: float, rules: Rules, *, free_place: bool, going_down: bool = False, woke_at: float = 0.0
+) -> Step:
     """What the arm's life asks for now.
 
-    free_place: fewer than ``max_arms`` arms are up. going_down: the brain stops and takes its arms along.
+    free_place: fewer than ``max_arms`` arms are up. going_down: the brain stops and takes its arms along. woke_at: no
+    deadline counts from before it.
     """
     if seat.arm.alive:
-        return _living(seat, now, rules, going_down)
+        return _living(seat, now, rules, going_down, woke_at)
     return _gone(seat, now, rules, free_place, going_down)
 
 
@@ -63,7 +66,7 @@ def _gone(seat: SeatFacts, now: float, rules: Rules, free_place: bool, going_dow
         return Step(arm.replace(waiting="a host of this seat lives; it is being asked", next="", next_at=None))
     unwanted = _wanted(seat, going_down)
     if unwanted:
-        return Step(arm.replace(waiting=unwanted, next="", next_at=None))
+        return Step(arm.replace(waiting=unwanted, retry_at=None, next="", next_at=None))
     if arm.state is ArmState.FAILED:
         mended = seat.config_key != arm.config_key or seat.unpark_at > (arm.parked_at or 0.0)
         if not mended:
@@ -71,8 +74,11 @@ def _gone(seat: SeatFacts, now: float, rules: Rules, free_place: bool, going_dow
         arm = arm.replace(deaths=0, parked="", parked_at=None, retry_at=None)
     if seat.problem:
         return Step(arm.replace(waiting=seat.problem, next="it starts when that is mended", next_at=None))
+    if arm.retry_at is None and seat.startup_delay_s > 0:
+        arm = arm.replace(retry_at=now + seat.startup_delay_s)
     if arm.retry_at is not None and now < arm.retry_at:
-        return Step(arm.replace(waiting="backing off after a crash", next="spawn", next_at=arm.retry_at))
+        why = "backing off after a crash" if arm.deaths else "its start-up delay runs"
+        return Step(arm.replace(waiting=why, next="spawn", next_at=arm.retry_at))
     if not free_place:
         return Step(
             arm.replace(waiting=f"max_arms ({rules.max_arms}) are up", next="spawn when one ends", next_at=None)
@@ -116,7 +122,7 @@ def _adopt(seat: SeatFacts, now: float) -> Step:
     return Step(arm, (SetArm(arm, "ADOPTED"),))
 
 
-def _living(seat: SeatFacts, now: float, rules: Rules, going_down: bool) -> Step:
+def _living(seat: SeatFacts, now: float, rules: Rules, going_down: bool, woke_at: float) -> Step:
     arm, seen = seat.arm, seat.seen
     if seen.failure:
         return _park_start(seat, now, seen.failure)
@@ -135,7 +141,7 @@ def _living(seat: SeatFacts, now: float, rules: Rules, going_down: bool) -> Step
     effects += more
     limit = deadline_s(arm.state, arm.before)
     if limit is not None and arm.state is not ArmState.TASK_ASSIGNED and not arm.stopping:
-        due_at = arm.since_at + limit
+        due_at = max(arm.since_at, woke_at) + limit
         if now >= due_at:
             return _overdue(seat, arm, now, effects)
         arm = arm.replace(next=f"TIMEOUT of {arm.state.value}", next_at=due_at)

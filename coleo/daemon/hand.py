@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import assert_never
 
@@ -14,7 +15,7 @@ from coleo.daemon.wishes import Wishes
 from coleo.files import arms, mail, work
 from coleo.files.layout import Layout
 from coleo.model.arm import Arm, ArmState
-from coleo.model.errors import ColeoError
+from coleo.model.errors import CannotBeDone, ColeoError
 
 
 class Hand:
@@ -112,10 +113,7 @@ class Hand:
             case effects.Release(task, seat, token, reason, attempt):
                 return self._release(task, seat, token, reason, attempt, now)
             case effects.Reopen(task, reason):
-                found = self._plan.tasks.by_id().get(task)
-                if found is not None:
-                    work.reopen(self._layout, found, reason, now, by="brain", forget=False)
-                return {"tasks"}
+                return self._reopen(task, reason, now)
             case effects.Block(task, reasons):
                 return self._block(task, reasons, now)
             case effects.Nudge(seat, tasks, number):
@@ -176,6 +174,13 @@ class Hand:
             message_id = f"{task}-released-{token[:8]}"
             mail.send(self._layout, seat, "brain", text, kind="notice", message_id=message_id, now=now, task=task)
         return {"claims", "tasks", f"mail/{seat}"}
+
+    def _reopen(self, task: str, reason: str, now: float) -> set[str]:
+        found = self._plan.tasks.by_id().get(task)
+        if found is not None:
+            with contextlib.suppress(CannotBeDone):  # a seat took it meanwhile: all the better
+                work.reopen(self._layout, found, reason, now, by="brain", forget=False)
+        return {"tasks"}
 
     def _block(self, task: str, reasons: tuple[str, ...], now: float) -> set[str]:
         found = self._plan.tasks.by_id().get(task)

@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 
+from coleo import report
 from coleo.brain.decide import decide
 from coleo.brain.facts import Facts, SeatFacts
 from coleo.daemon.clock import Clock, SleepGauge
@@ -19,7 +20,7 @@ from coleo.daemon.planwork import PlanWork
 from coleo.daemon.post import Post
 from coleo.daemon.terminals import Terminals
 from coleo.daemon.wishes import Wishes
-from coleo.files import activity, arms, history, inplace, requests
+from coleo.files import activity, arms, history, inplace, redact, requests
 from coleo.files.layout import Layout
 from coleo.files.requests import Request
 from coleo.harness.receipts import Reader
@@ -28,6 +29,7 @@ from coleo.model.arm import Arm
 RECEIPT_POLL_S = 0.05
 RECEIPT_POLL_LONG_S = 1.0
 RECEIPT_SOON_S = 5.0
+CLOCK_SLACK_S = 1.0
 AGAIN_LIMIT = 10
 """Cycles in a row without waiting; then hints have to wait for an instant, so that no fault spins the loop."""
 AGAIN_PAUSE_S = 0.2
@@ -60,6 +62,7 @@ class Brain:
         self._gauge = SleepGauge(clock)
         self._areas: set[str] = set()
         self._tick_due_at = 0.0
+        self._woke_at = 0.0
         self._wake = asyncio.Event()
         self._told: set[str] = set()
 
@@ -120,12 +123,11 @@ class Brain:
         """Cycle until the end that was asked for has come."""
         again = 0
         while True:
-            now = self.clock.now()
-            tick = now >= self._tick_due_at
+            tick = self._is_tick()
             if tick:
-                self._tick_due_at = now + self.wishes.settings.brain.poll_interval_ms / 1000
+                self.at_tick()
             self._wake.clear()
-            stirred = self.cycle(self.take_hints(), tick=tick)
+            stirred = self._guarded_cycle(self.take_hints(), tick=tick)
             self.on_first_cycle()
             self.on_first_cycle = lambda: None
             if self.stopping and self._all_down():
@@ -138,6 +140,30 @@ class Brain:
                 continue
             await self._wait(AGAIN_PAUSE_S if stirred else self._pause_s())
             again = 0 if not stirred else again
+
+    def _is_tick(self) -> bool:
+        """Whether the next tick is due; a clock that was set back does not put it off."""
+        now, pause_s = self.clock.now(), self.wishes.settings.brain.poll_interval_ms / 1000
+        if self._tick_due_at - pause_s > now + CLOCK_SLACK_S:
+            self._tick_due_at = now
+        if now < self._tick_due_at:
+            return False
+        self._tick_due_at = now + pause_s
+        return True
+
+    def _guarded_cycle(self, areas: set[str], *, tick: bool) -> set[str]:
+        """A cycle that cannot end the brain: its fault is said once, the next tick tries again."""
+        try:
+            return self.cycle(areas, tick=tick)
+        except OSError as error:
+            self._complain(f"cycle {error.errno} {error.filename}", f"a cycle was cut short: {error}")
+        except Exception as error:
+            key = f"fault {type(error).__name__} {error}"
+            if key not in self._told:
+                at, root = self.clock.now(), self.layout.root
+                path = report.write(error, ["up"], now=at, root=root, redact=redact.redact)
+                self._complain(key, f"a fault of coleo itself, reported in {path}: {error}")
+        return set()
 
     async def _wait(self, seconds: float) -> None:
         try:
@@ -173,10 +199,10 @@ class Brain:
 
     def _upkeep(self, now: float) -> None:
         """What a tick looks after besides the files."""
-        self.at_tick()
         self.terminals.keep()
         lost_s = self._gauge.lost_s()
         if lost_s:
+            self._woke_at = now
             self.log("notice", text=f"the machine slept for {lost_s:.0f} s", key="slept")
         in_work = {item.id for item in self.plan.work if item.claim is not None}
         for note in [*self.memory.restore(sorted(self.wishes.seats)), *self.memory.tasks_gone(in_work)]:
@@ -222,6 +248,7 @@ class Brain:
             work=self.plan.work,
             stopping=self.stopping,
             keep_arms=self.keep_arms,
+            woke_at=self._woke_at,
         )
 
     def _names(self) -> list[str]:

@@ -23,6 +23,11 @@ def test_an_assignment_that_is_not_acknowledged_is_released_after_three_minutes(
     assert [effect.attempt for effect in of_kind(old, Release)] == [True]
 
 
+def test_a_laptop_that_slept_gives_the_seat_its_three_minutes_again() -> None:
+    work = (task(status="claimed", claim=claim(8 * 3600, acknowledged=False, by="brain")),)
+    assert not of_kind(run(seat(arm(ArmState.TASK_ASSIGNED)), work=work, woke_at=NOW - 1), Release)
+
+
 def test_an_acknowledged_claim_has_no_end_by_the_clock() -> None:
     assert not of_kind(run(seat(), work=(task(status="in_progress", claim=claim(10**7)),)), Release)
 

@@ -130,6 +130,12 @@ def test_a_live_arm_without_a_record_is_adopted_not_started_again() -> None:
     assert decision.arms["rand"].detected_at == NOW
 
 
+def test_a_host_that_was_found_and_not_asked_yet_keeps_its_seat_from_a_second_arm() -> None:
+    decision = run(seat(Arm("rand"), Seen(host_alive=True)))
+    assert not of_kind(decision, Launch)
+    assert "being asked" in decision.arms["rand"].waiting
+
+
 def test_a_launch_is_recorded_before_it_is_asked_for() -> None:
     decision = run(seat(Arm("rand"), GONE))
     kinds = [type(effect) for effect in decision.effects]
@@ -154,3 +160,21 @@ def test_no_sequence_of_events_leaves_the_table(events: list[ArmEvent]) -> None:
         before = state if following is ArmState.DISCONNECTED and state is not ArmState.DISCONNECTED else before
         state = following
         assert state in ArmState
+
+
+def test_a_start_up_delay_is_waited_for_and_can_be_called_off() -> None:
+    first = run(seat(Arm("rand"), GONE, startup_delay_s=20.0))
+    assert not of_kind(first, Launch)
+    waiting = first.arms["rand"]
+    assert waiting.next_at == NOW + 20
+    assert not of_kind(run(seat(waiting, GONE, startup_delay_s=20.0), now=NOW + 19), Launch)
+    assert of_kind(run(seat(waiting, GONE, startup_delay_s=20.0), now=NOW + 20), Launch)
+    called_off = run(seat(waiting, GONE, startup_delay_s=20.0, stopped=True)).arms["rand"]
+    assert called_off.retry_at is None
+
+
+def test_deadlines_begin_anew_when_the_machine_wakes() -> None:
+    starting = arm(ArmState.STARTING, since_at=NOW - 3600, host=HOST)
+    seen = READY.replace(screen="starting")
+    assert run(seat(starting, seen), woke_at=NOW - 5).arms["rand"].state is ArmState.STARTING
+    assert run(seat(starting, seen)).arms["rand"].state is ArmState.FAILED

@@ -113,12 +113,13 @@ class RealProject:
             self.kill(signal.SIGTERM)
         if self.brain is not None and self.brain.stdout is not None:
             self.brain.stdout.close()
-        for host in find_hosts(self.layout).values():
+        hosts = list(find_hosts(self.layout).values())
+        for host in hosts:
             for each in processes.descendants(host.pid):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(each.pid, signal.SIGKILL)
             process.send(host, signal.SIGTERM)
-            eventually(lambda host=host: not process.same(host), 20, what="the host ends")
+        eventually(lambda: not any(process.same(host) for host in hosts), 20, what="the hosts end")
 
 
 @contextlib.contextmanager

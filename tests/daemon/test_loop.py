@@ -6,6 +6,8 @@ import os
 import shutil
 from pathlib import Path
 
+import pytest
+
 from coleo.files import arms, claims, desired, mail, taskfile, work
 from coleo.model.arm import ArmState
 from tests.daemon.project import Project
@@ -251,3 +253,38 @@ def test_an_arm_that_dies_again_and_again_is_parked_with_one_notice(tmp_path: Pa
     project.forward(3600)
     assert len(project.terminals.launched) == 6
     assert len(project.log("notice")) == 1
+
+
+def test_a_full_disk_and_a_fault_of_our_own_end_no_brain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = Project(tmp_path, "- [ ] Fix login\n")
+    project.start()
+    errors: list[Exception] = [OSError(28, "No space left on device"), ValueError("a fault")]
+
+    def broken(*_args: object, **_more: object) -> bool:
+        raise errors[0]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(project.brain.plan, "read", broken)
+        for _error in range(2):
+            project.brain._guarded_cycle({"all"}, tick=True)
+            project.brain._guarded_cycle({"all"}, tick=True)
+            errors.append(errors.pop(0))
+    texts = [str(line["text"]) for line in project.log("warning")]
+    assert len(texts) == 2
+    assert texts[0].startswith("a cycle was cut short")
+    assert len(os.listdir(project.layout.reports)) == 1
+    complete(project, "Fix login")
+    project.settle()
+    assert project.plan_now == "- [x] Fix login\n"
+
+
+def test_a_clock_that_was_set_back_does_not_stop_the_ticks(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.start()
+    assert project.brain._is_tick()
+    assert not project.brain._is_tick()
+    project.clock.sleep(-86_400)
+    assert project.brain._is_tick()
+    assert not project.brain._is_tick()
+    project.clock.forward(30)
+    assert project.brain._is_tick()
