@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from bisect import bisect_right
 
 Path = tuple[str | int, ...]
@@ -38,13 +39,11 @@ def key_lines(text: str) -> dict[Path, int]:
             return found
         if header:
             table = _resolve((*names,), counts, array)
-            found.setdefault(table, line)
-            if array:
-                found.setdefault(table[:-1], line)
+            _note(found, table, 1, line)
             at = text.find("]", end)
             at = len(text) if at < 0 else at + (2 if array else 1)
         else:
-            found.setdefault((*table, *names), line)
+            _note(found, (*table, *names), len(table) + 1, line)
             at = _after_value(text, end)
 
 
@@ -56,6 +55,12 @@ def line_of(lines: dict[Path, int], path: Path) -> int | None:
     return None
 
 
+def _note(found: dict[Path, int], path: Path, least: int, line: int) -> None:
+    """The line of a path, and of what it brings into being on its way (``[brain.stuck]`` makes ``brain``)."""
+    for length in range(least, len(path) + 1):
+        found.setdefault(path[:length], line)
+
+
 def _after(pattern: re.Pattern[str], text: str, at: int) -> int:
     found = pattern.match(text, at)
     return found.end() if found else at
@@ -64,13 +69,21 @@ def _after(pattern: re.Pattern[str], text: str, at: int) -> int:
 def _dotted(text: str, at: int) -> tuple[list[str], int]:
     names = []
     while found := _KEY.match(text, at):
-        name = found[1]
-        names.append(name[1:-1] if name[0] in "\"'" else name)
+        names.append(_plain(found[1]))
         at = found.end()
         if not text.startswith(".", at):
             break
         at += 1
     return names, at
+
+
+def _plain(name: str) -> str:
+    if name[0] == '"' and "\\" in name:
+        try:
+            return str(tomllib.loads(f"name = {name}")["name"])
+        except tomllib.TOMLDecodeError:
+            return name
+    return name[1:-1] if name[0] in "\"'" else name
 
 
 def _resolve(names: tuple[str, ...], counts: dict[Path, int], array: bool) -> Path:
