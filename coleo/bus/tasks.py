@@ -257,6 +257,10 @@ class Board:
             and not file.ticked_at
         ]
 
+    def ticked_in_work(self) -> list[Task]:
+        """Tasks that somebody ticked while a seat holds them."""
+        return [task for task_id in self.claims if (task := self.tasks.get(task_id)) is not None and task.done]
+
     def full(self, one: TaskView) -> TaskView | None:
         """The same task with the notes and the result that its file holds now."""
         if one.file is None or self.layout is None:
@@ -320,8 +324,9 @@ def mended_board(layout: Layout, now: float) -> Board:
     done = mend.mend(layout, found.tasks, found.files, now)
     for one in done:
         activity.append(layout, "restored", now=now, text=one.what, task=one.task, seat=one.seat or None)
+    ended = [work.ticked(layout, task, "its box was ticked in the plan", now) for task in found.ticked_in_work()]
     ticked = [planread.tick(layout, task, now) for task in found.unticked()]
-    return board(layout, now) if done or any(ticked) else found
+    return board(layout, now) if done or ended or any(ticked) else found
 
 
 def view(layout: Layout, now: float | None = None) -> list[TaskView]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from coleo.bus import doorbell, planread, tasks, verify
 from coleo.bus.context import Context, Reply
 from coleo.bus.tasks import Board, TaskView
-from coleo.files import work
+from coleo.files import taskfile, work
 from coleo.files.work import Lost
 from coleo.model.errors import BadInput, CannotBeDone, Taken
 from coleo.model.instant import iso
@@ -128,7 +128,9 @@ def complete_task(ctx: Context, task: str, text: str = "", token: str | None = N
     me = ctx.me()
     board = tasks.mended_board(ctx.layout, ctx.now)
     one = known(board, task)
-    if one.holder is None and one.status is TaskStatus.DONE and one.file and one.file.seat == me:
+    if one.file is not None and one.file.status is TaskStatus.DONE and one.file.seat == me:
+        if text.strip() and text.strip() not in one.result:
+            taskfile.add_note(ctx.layout, one.task, me, text, ctx.now)
         return Reply(f"Task {task} is done already.", {"task": task, "status": "done", "ticked": one.task.done})
     _mine(ctx, task, text, lambda: work.check_own(ctx.layout, task, me, ctx.now, token))
     checked = verify.run(ctx, one.task)
