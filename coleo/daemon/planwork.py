@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from coleo.brain import texts
 from coleo.brain.facts import Claimed, Work
-from coleo.files import claims, inplace, mail, mend, plan, plancache, taskfile, work
+from coleo.files import claims, inbox, inplace, mail, mend, plan, plancache, taskfile, work
 from coleo.files.claims import Claim
 from coleo.files.layout import Layout, is_junk
 from coleo.files.settings import Settings
@@ -24,6 +24,7 @@ from coleo.model.plan import Binding, Task, TaskSet
 from coleo.model.task import TaskFile, TaskStatus
 
 TICK_RETRY_S = 0.05
+INBOX_RETRY_S = 1.0
 RANKS = {"high": 0, "normal": 1, "low": 2}
 
 
@@ -101,7 +102,13 @@ class PlanWork:
         self._to_tick: dict[str, Task] = {}
         self.claims: dict[str, Claim] = {}
         self.work: tuple[Work, ...] = ()
-        self.again_at: float | None = None
+        self._plan_again_at: float | None = None
+        self._inbox_again_at: float | None = None
+
+    @property
+    def again_at(self) -> float | None:
+        """When to look again even if nothing is heard: a file has to be still first, a tick or the inbox waits."""
+        return min((at for at in (self._plan_again_at, self._inbox_again_at) if at is not None), default=None)
 
     def start(self) -> None:
         """Take up what the last brain knew of the plan."""
@@ -115,12 +122,16 @@ class PlanWork:
     def read(self, areas: set[str], now: float, *, fully: bool) -> bool:
         """Look again at what may have changed. True when it led to writes that other parts should see at once."""
         due = self.again_at is not None and now >= self.again_at
+        inbox_due = self._inbox_again_at is not None and now >= self._inbox_again_at
+        due |= inbox_due
         if not (fully or due or areas & {"plan", "inbox", "tasks", "claims"}):
             return False
         stirred = False
         if fully or due or areas & {"plan", "inbox", "tasks"}:
             self._files.refresh()
             stirred |= self._read_plan(now)
+            if (fully or inbox_due or "inbox" in areas) and self._take_inbox(now):
+                stirred |= self._read_plan(now) or True
         self._files.refresh()
         for mended in mend.mend(self._layout, self.tasks.by_id(), self._files.files, now):
             stirred = True
@@ -130,6 +141,27 @@ class PlanWork:
         self.claims = {claim.task: claim for claim in claims.held(self._layout)}
         self.work = self._as_work()
         return stirred
+
+    def _take_inbox(self, now: float) -> bool:
+        """What lies in the inbox goes into the plan. True when something did."""
+        try:
+            taken = inbox.sync(
+                self._layout, self.tasks, now, settle_s=self._settings().brain.settle_s, deadline_s=TICK_RETRY_S
+            )
+        except (ColeoError, inplace.Busy, inplace.Changed) as error:
+            self._complain(f"inbox {error}", f"the inbox waits: {error}")
+            self._inbox_again_at = now + INBOX_RETRY_S
+            return False
+        self._inbox_again_at = taken.again_at
+        if not (taken.added or taken.duplicates or taken.unclaimed):
+            return False
+        self._log(
+            "inbox_taken",
+            added=[item.title for item in taken.added],
+            duplicates=[f"{alike.item.title} = {alike.title}" for alike in taken.duplicates],
+            no_task=len(taken.unclaimed) or None,
+        )
+        return True
 
     def _read_plan(self, now: float) -> bool:
         found = plan.read(self._layout, self._last, now, self._settings(), self._files.bindings())
@@ -149,8 +181,9 @@ class PlanWork:
         self._set_ticks()
         if before is None or _worth_keeping(found.taskset) != _worth_keeping(before):
             plancache.save(self._layout, found.taskset)
-        due = [at for at in (found.again_at, now + TICK_RETRY_S if self._to_tick else None) if at is not None]
-        self.again_at = min(due, default=None)
+        self._plan_again_at = found.again_at
+        if self._to_tick:
+            self._plan_again_at = min(found.again_at or now + TICK_RETRY_S, now + TICK_RETRY_S)
         return bool(found.events) and not found.first
 
     def _set_ticks(self) -> None:

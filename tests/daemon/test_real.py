@@ -146,7 +146,7 @@ def test_an_agent_that_ends_at_once_is_parked_with_its_last_words(tmp_path: Path
         project.start()
         eventually(lambda: project.arm("rand").state.value == "failed", 30, what="it is parked")
         assert "wrong flag --foo" in project.arm("rand").evidence
-        assert len(project.log("notice")) == 1
+        eventually(lambda: len(project.log("notice")) == 1, what="a person is told once")
 
 
 def test_a_missing_program_parks_the_seat_and_keeps_its_mail(tmp_path: Path) -> None:
