@@ -329,8 +329,8 @@ def comments_of(rows: list[str], *, quoted: bool = True) -> tuple[list[str], lis
             comments.append(begins[1].rstrip())
             inside = True
         elif inside and goes_on:
-            comments[-1] = f"{comments[-1]}\n{goes_on[1].rstrip()}".strip()
+            comments[-1] = f"{comments[-1]}\n{goes_on[1].rstrip()}"
         else:
             inside = False
             rest.append(row)
-    return [text for text in comments if text], rest
+    return [text.strip() for text in comments if text.strip()], rest

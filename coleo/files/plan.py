@@ -101,7 +101,7 @@ class _Files:
         self.now = now
         self.settle_s = settle_s
         self.seats = frozenset(layout.seats_present())
-        self.had_tasks = {task.file for task in previous.tasks}
+        self.had_tasks = {task.file for task in previous.tasks if task.missing_since_at is None}
         self.reads: list[FileRead] = []
         self.states: dict[str, FileState] = {}
         self.warnings: list[PlanWarning] = []
