@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Operation = Callable[[Host, Connection, dict[str, Any]], Answer]
 
 
+_REPEATED = 64 << 10
+
+
 def answer(host: Host, connection: Connection, request: dict[str, Any]) -> Answer:
     """Carries out one request. Raises ValueError for what cannot be done."""
     operation = OPERATIONS.get(str(request.get("op")))
@@ -135,7 +138,12 @@ def repaint_for(host: Host) -> Callable[[Connection], None]:
 
     def repaint(connection: Connection) -> None:
         host.fresh(look=True)
-        host.server.send_raw(connection, paint(host.view.screen.shot(colours=True), host.view.queries.modes))
+        screen = host.view.screen
+        picture = paint(screen.shot(colours=True), host.view.queries.modes)
+        if not screen.known:
+            # Not drawn here either, and a window that somebody looks at must not twitch: the last of it as it came.
+            picture += screen.tail(_REPEATED)
+        host.server.send_raw(connection, picture)
 
     return repaint
 

@@ -123,13 +123,14 @@ class View:
 
     def want_redraw(self) -> None:
         """Has the program draw its screen anew, once it is calm and nobody is attached."""
-        if self._redraw or self.attached or self.screen.known or self._tried == self.bytes_out:
+        lines = self._harness.composer == "none"
+        if self._redraw or self.screen.known or (not lines and (self.attached or self._tried == self.bytes_out)):
             return
         now = self._loop.now()
         if self.output_at is not None and now - self.output_at < _CALM_S:
             self._loop.again("redraw", _CALM_S, self.want_redraw)
             return
-        if self._harness.composer == "none":
+        if lines:
             self.screen.from_tail()
             self._changed()
             return

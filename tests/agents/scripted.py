@@ -38,7 +38,7 @@ Keys of the script (all optional):
     crash               {"at": "start" | "paste" | "enter" | "turn", "code": 3} or "signal": 9
     grandchild          "plain", "deaf" (ignores HUP and TERM), "session" (deaf, in a session of its own, orphaned)
     close_terminal_s    after so long it closes its terminal and goes on for `closed_s`
-    queries             writes these bytes (hex) at the start, logs the `answers` bytes that come back ({"terminal": hex})
+    queries             writes these bytes (hex) at the start, logs the `answers` bytes that come back ("terminal")
     frames              draws between "begin" and "end synchronised update"
     exit_word           this text, submitted, ends it with code 0 ("/exit"); deaf_to_term: ignores SIGTERM and SIGHUP
 """

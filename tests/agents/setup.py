@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from coleo.model.arm import ProcessId
-from coleo.model.harness import Harness, Rule
+from coleo.model.harness import Harness, Receipts, Rule
 from coleo.terminal import processes
 from coleo.terminal.client import ask
 from coleo.terminal.launch import launch
@@ -35,8 +35,15 @@ SCRIPTED = Harness(
         Rule("composer_empty", r"\A>\Z", "composer"),
     ),
     composer_begin=r"^>( |$)",
-    settle_ms=150,
+    receipts=Receipts("jsonl", "{transcript}", '"type": "typed"', '"type": "turn"'),
 )
+
+
+def harness_file(script: dict[str, Any]) -> str:
+    """The text of a harness file (``scripted.toml``) for the scripted agent with this script."""
+    argv = json.dumps(["{python}", PROGRAM, json.dumps(script)])
+    return f"argv = {argv}\n" + Path(PROGRAM).with_name("scripted.toml").read_text()
+
 
 #: A program that reads lines and shows nothing of them.
 LINES = Harness(name="lines", summary="a line reader", composer="none", paste=False, enter="\n", weak_receipts=True)
