@@ -27,6 +27,8 @@ YOUNG_S = 2.0
 YOUNG_READS = 2
 """Reads of one bad file while it is young; one more follows when it is not (case f02: at most 3)."""
 _REMEMBERED = 2000
+_OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EINTR})
+"""What says something about this process, not about the file: nothing goes to quarantine for it."""
 
 
 class Scan(Record):
@@ -120,6 +122,8 @@ class _Look:
                 self._report(name, f"priority {parts.priority} is unknown and counts as the lowest")
         except FileNotFoundError:
             return
+        except OSError:
+            self.waiting.append(name)
         except Unreadable as error:
             if error.syntax and young:
                 self.memory.try_again(name, here)
@@ -131,6 +135,8 @@ class _Look:
         try:
             data = atomic.read(path, limit=FILE_LIMIT + 1)
         except OSError as error:
+            if error.errno in _OURS:
+                raise
             raise Unreadable(f"it cannot be read: {errno.errorcode.get(error.errno or 0, error)}") from None
         if data is None:
             raise FileNotFoundError(path)
