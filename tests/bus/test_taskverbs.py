@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,12 +81,13 @@ def test_who_lost_the_task_keeps_the_words(tmp_path: Path) -> None:
     call(layout, "ada", "claim-task", task=task)
     work.release(layout, task, "its arm was stopped", NOW)
     call(layout, "bob", "claim-task", task=task)
-    for verb, values in (
+    said: list[tuple[str, dict[str, Any]]] = [
         ("complete-task", {"text": "I finished it"}),
         ("task-progress", {"text": "I am half through"}),
         ("fail-task", {"reason": "I could not"}),
         ("release-task", {"reason": "I give up"}),
-    ):
+    ]
+    for verb, values in said:
         with pytest.raises(Lost) as lost:
             call(layout, "ada", verb, task=task, **values)
         assert "held by bob" in (lost.value.found or "") and "kept as a note" in lost.value.message
