@@ -7,8 +7,10 @@ a look at the tasks a few times a second, ``coleo down``. Exit 0 only when the o
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,16 +18,17 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from coleo.bus import tasks
+from coleo.bus import overview, tasks
 from coleo.bus.tasks import TaskView
-from coleo.cli import demoplan, out
-from coleo.files import atomic, markdown, process
+from coleo.cli import demoplan, out, status
+from coleo.files import atomic, history, markdown, process
 from coleo.files.layout import Layout
 from coleo.model.errors import BadInput, CannotBeDone
 from coleo.model.task import TaskStatus
 
 DEADLINE_S = 60.0
 LOOK_S = 0.15
+END_S = 5.0
 #: An item is dropped into the inbox when so many tasks are done.
 DROP_AFTER = (1, 3)
 SETTINGS = ("brain.poll_interval_ms=1000", "brain.settle_s=0.2")
@@ -42,8 +45,9 @@ def main(args: Sequence[str]) -> int:
     layout = _lay_down(root)
     watcher = Watcher(layout, plain=options.plain or not out.is_terminal())
     try:
-        _coleo(layout, "up", "--detach", *(word for value in SETTINGS for word in ("--set", value)))
-        views = watcher.watch()
+        with _signals_end_it():
+            _coleo(layout, "up", "--detach", *(word for value in SETTINGS for word in ("--set", value)))
+            views = watcher.watch()
     except BaseException:
         _coleo(layout, "down", quiet=True)
         raise
@@ -53,10 +57,23 @@ def main(args: Sequence[str]) -> int:
         out.line(f"The brain and the seats go on: cd {root}; coleo status; coleo attach ada; coleo down")
     else:
         _coleo(layout, "down")
-        wrong += [f"a process is left: {text}" for text in left_over(layout)]
+        wrong += [f"a process is left: {text}" for text in _left_at_last(layout)]
     for text in wrong:
         out.line(f"NOT AS IT SHOULD BE: {text}")
     return 1 if wrong else 0
+
+
+@contextlib.contextmanager
+def _signals_end_it() -> Iterator[None]:
+    """TERM and HUP end the demonstration as Ctrl-C does: with a stop of what it has started."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number in before:
+        signal.signal(number, lambda number, _frame: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _options(args: Sequence[str]) -> argparse.Namespace:
@@ -129,7 +146,7 @@ class Watcher:
         from rich.live import Live
 
         with Live(console=Console(highlight=False), refresh_per_second=8, transient=True) as live:
-            return self._loop(lambda views: live.update(picture(views, self.seconds)))
+            return self._loop(lambda views: live.update(picture(self._layout, views, self.seconds)))
 
     def _loop(self, show: Any) -> list[TaskView]:
         while True:
@@ -167,8 +184,17 @@ def _ticked(one: TaskView) -> bool:
     return one.task.done
 
 
-def picture(views: list[TaskView], seconds: float) -> Any:
-    """The tasks as a table of rich: box, who, state, title by section and depth."""
+def picture(layout: Layout, views: list[TaskView], seconds: float) -> Any:
+    """The seats as ``coleo status`` shows them, and below them every task: for rich."""
+    from rich.console import Group
+
+    now = out.now()
+    seats = status.rows(overview.overview(layout, now), now)
+    cells = [[(cell, "") if isinstance(cell, str) else cell for cell in row] for row in seats]
+    return Group(out.rich_table(status.HEAD, cells, "TASK"), "", _task_table(views, seconds))
+
+
+def _task_table(views: list[TaskView], seconds: float) -> Any:
     from rich.table import Table
     from rich.text import Text
 
@@ -204,9 +230,12 @@ def tell(layout: Layout, views: list[TaskView], seconds: float) -> None:
         if one.status is TaskStatus.BLOCKED:
             out.line(f"{one.title}: blocked after {one.attempts} attempts, a person has to look at it")
             for number, reason in enumerate(one.reasons, 1):
-                out.line(f"  {number}. {out.title(reason)}")
+                when, _, how = reason.partition(" ")
+                out.line(f"  {number}. {when[11:19]} {out.title(how)}")
             out.line(f"  the whole story: coleo task show {one.id}; once mended: coleo task reopen {one.id}")
+    prompts = sum(line.get("receipt") == "turn" for line in history.tail(layout, 10_000, match=_is_receipt))
     out.line()
+    out.line(f"{prompts} prompts were typed into the seats' terminals, each with a receipt in the seat's transcript.")
     out.line(
         f"{sum(_ticked(one) for one in views)} of {len(views)} tasks are ticked after {seconds:.1f} s. Have a look:"
     )
@@ -220,10 +249,14 @@ def tell(layout: Layout, views: list[TaskView], seconds: float) -> None:
         out.line(f"  {path}  {what}")
 
 
+def _is_receipt(line: dict[str, Any]) -> bool:
+    return line.get("action") == "message_processed"
+
+
 def proof(one: TaskView) -> str:
     """Why a task counts as done, or that it does not."""
     if one.status is not TaskStatus.DONE:
-        return out.title(one.reasons[-1], 60) if one.reasons else one.status.value
+        return out.title(one.reasons[-1].partition(": ")[2], 70) if one.reasons else one.status.value
     first, _, rest = one.result.partition("\n")
     how = first.partition(": ")[2]
     verified = [line.strip()[2:] for line in rest.split("\n") if line.strip().startswith("$ ")]
@@ -233,7 +266,8 @@ def proof(one: TaskView) -> str:
 def problems(layout: Layout, views: list[TaskView]) -> list[str]:
     """What is not as it should be at the end; nothing is taken from anybody's word that a file can tell."""
     wrong = []
-    ticked = {line.title for line in markdown.parse(atomic.read(layout.plan) or b"")[0] if line.done}
+    lines, _warnings = markdown.parse(atomic.read(layout.plan) or b"", seats=frozenset(demoplan.SEATS))
+    ticked = {line.title for line in lines if line.done}
     by_title = {one.title: one for one in views}
     wrong += [f"not ticked in the plan: {title}" for title in demoplan.DONE if title not in ticked]
     wrong += [f"ticked although it failed: {demoplan.FAILS}"] if demoplan.FAILS in ticked else []
@@ -247,6 +281,14 @@ def problems(layout: Layout, views: list[TaskView]) -> list[str]:
     if (atomic.read(layout.inbox) or b"").strip():
         wrong.append("inbox.md is not empty")
     return wrong
+
+
+def _left_at_last(layout: Layout) -> list[str]:
+    """What is left when everything has had its moment to end."""
+    deadline = time.monotonic() + END_S
+    while (left := list(left_over(layout))) and time.monotonic() < deadline:
+        time.sleep(LOOK_S)
+    return left
 
 
 def left_over(layout: Layout) -> Iterator[str]:

@@ -17,7 +17,7 @@ INBOX = (
 This came through the inbox while the others were at work.
 
 ```sh
-echo "made by ada and bo" >humans.txt; sleep 0.5; cat humans.txt
+echo "made by ada and bo" >humans.txt; sleep 1; cat humans.txt
 ```
 """,
     """\

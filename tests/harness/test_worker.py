@@ -57,6 +57,9 @@ def test_a_task_fails_at_its_first_bad_block_with_the_reason_and_the_output(tmp_
     project = Project(tmp_path, plan)
     with arm(project) as one:
         one.works()
+        assert project.task("Bad").attempts == 1, "another attempt needs another prompt: others may try it first"
+        one.works()
+        one.works()
     bad = project.task("Bad")
     assert bad.attempts == 3 and bad.status is TaskStatus.BLOCKED
     assert "block 2 of 3 (bash) ended with exit 7: what is wrong" in bad.reasons[0]
@@ -194,7 +197,7 @@ def test_a_verification_decides_whether_the_task_is_done(tmp_path: Path) -> None
         one.works()
     assert project.task("Right").status is TaskStatus.DONE
     wrong = project.task("Wrong")
-    assert wrong.status is TaskStatus.BLOCKED and "verification failed (exit 5)" in wrong.reasons[0]
+    assert wrong.status is TaskStatus.FAILED and "verification failed (exit 5)" in wrong.reasons[0]
     assert "- [x] Right" in project.plan and "- [ ] Wrong" in project.plan
 
 

@@ -56,6 +56,8 @@ class Jobs:
         self._later: list[str] = []
         #: Tasks that a person interrupted here: not taken again unasked.
         self._refused: set[str] = set()
+        #: Tasks that failed here since the last prompt: others may try them first, then a prompt brings them back.
+        self._tried: set[str] = set()
 
     def start(self) -> None:
         """Begin; first of all with what an earlier worker left behind."""
@@ -104,6 +106,7 @@ class Jobs:
 
     def _handle(self, item: Item) -> None:
         self._desk.control.interrupt_done()
+        self._tried.clear()
         if item.ids:
             self._receipts("turn", item.ids)
             self._work()
@@ -164,8 +167,11 @@ class Jobs:
 
     def _attempt(self, task: TaskView, token: str) -> None:
         try:
-            if Attempt(self._desk, task, token).run() == "interrupted":
-                self._refused.add(task.id)
+            match Attempt(self._desk, task, token).run():
+                case "interrupted":
+                    self._refused.add(task.id)
+                case "failed":
+                    self._tried.add(task.id)
         finally:
             self._desk.control.interrupt_done()
 
@@ -184,7 +190,7 @@ class Jobs:
             why = why_not(task, trust)
             if why:
                 cannot.append((task, why))
-            elif task.id not in self._refused:
+            elif task.id not in self._refused | self._tried:
                 claimed = self._claim(task.id, trust)
                 if claimed is not None:
                     return claimed
