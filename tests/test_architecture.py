@@ -9,7 +9,7 @@ import ast
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -50,11 +50,6 @@ DOORS: dict[str, set[str]] = {
     "coleo": set(),
 }
 
-#: What agents' verbs and hooks load: all of `model`, `bus`, and these.
-FAST_FILES = frozenset(
-    words("layout atomic inplace locks process activity redact envfile plancache mail taskfile claims")
-)
-
 #: Each costs more import time than the whole of a hook may take (measured, DESIGN.md section 8).
 BANNED = frozenset(
     words(
@@ -62,9 +57,6 @@ BANNED = frozenset(
         "shutil subprocess random secrets uuid asyncio"
     )
 )
-
-#: Modules that are programs of their own and no part of an agent's call.
-NOT_FAST = frozenset[str]()
 
 
 def modules(folder: Path = CODE) -> list[Path]:
@@ -103,13 +95,17 @@ def imports(tree: ast.AST, module: str, *, deep: bool = True) -> Iterator[tuple[
                 yield from imports(node, module, deep=deep)
 
 
-def is_fast(module: str) -> bool:
-    if module in NOT_FAST:
-        return False
-    parts = module.split(".")
-    if room_of(module) in ("model", "bus") or module in ("coleo", "coleo.__main__"):
-        return True
-    return parts[1] == "files" and (len(parts) == 2 or parts[2] in FAST_FILES)
+def fast() -> dict[str, Path]:
+    """What agents' verbs and hooks load: the way in, all of `model` and `bus`, and what those import."""
+    known = {dotted(path): path for path in modules()}
+    found: dict[str, Path] = {}
+    queue = [name for name in known if room_of(name) in ("model", "bus") or name == "coleo.__main__"]
+    while queue:
+        name = queue.pop()
+        if name not in found:
+            found[name] = known[name]
+            queue += [n for n, _ in imports(ast.parse(known[name].read_text()), name, deep=False) if n in known]
+    return dict(sorted(found.items()))
 
 
 def test_imports_point_one_way() -> None:
@@ -149,30 +145,28 @@ def test_model_and_brain_read_no_clock_file_or_process() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", [p for p in modules() if is_fast(dotted(p))], ids=dotted)
-def test_fast_modules_import_little(path: Path) -> None:
-    """At module level: the standard library without its slow parts, and other fast modules."""
+@pytest.mark.parametrize("module", fast())
+def test_fast_modules_import_little(module: str) -> None:
+    """At module level: the standard library without its slow parts, and modules of which the same is true."""
     wrong = []
-    module = dotted(path)
-    for name, line in imports(ast.parse(path.read_text()), module, deep=False):
+    for name, line in imports(ast.parse(fast()[module].read_text()), module, deep=False):
         top = name.split(".")[0]
-        if top == "coleo":
-            known = (ROOT / (name.replace(".", "/") + ".py")).exists()
-            if known and not is_fast(name):
-                wrong.append(f"{line}: {name} is not one of the fast modules")
-        elif top in BANNED or top not in sys.stdlib_module_names:
-            wrong.append(f"{line}: {name} is too slow to import here")
-    assert not wrong, f"{module}\n" + "\n".join(wrong)
+        if top != "coleo" and (top in BANNED or top not in sys.stdlib_module_names):
+            wrong.append(f"line {line}: {name} is too slow to import here")
+    assert not wrong, f"{module}: " + "; ".join(wrong)
 
 
 def test_agents_verbs_load_nothing_slow() -> None:
-    """What is in sys.modules after the entry of `coleo bus` is imported, compared with a Python that does nothing."""
-    names = [dotted(p) for p in modules() if is_fast(dotted(p)) and p.name != "__main__.py"]
+    """What is in sys.modules after all of them are imported, compared with a Python that does nothing."""
     bare = loaded("pass")
-    for name in names:
-        extra = {module.split(".")[0] for module in loaded(f"import {name}") - bare} - {"coleo"}
-        slow = {module for module in extra if module in BANNED or module not in sys.stdlib_module_names}
-        assert not slow, f"import {name} loads {sorted(slow)}"
+
+    def slow(names: Iterable[str]) -> set[str]:
+        extra = {module.split(".")[0] for module in loaded("import " + ", ".join(names)) - bare} - {"coleo"}
+        return {module for module in extra if module in BANNED or module not in sys.stdlib_module_names}
+
+    if slow(fast()):
+        guilty = {name: sorted(found) for name in fast() if (found := slow([name]))}
+        raise AssertionError(f"these load what is too slow: {guilty}")
 
 
 def loaded(code: str) -> set[str]:
@@ -222,15 +216,24 @@ def test_nothing_is_left_for_later() -> None:
 
 
 def test_tests_wait_for_evidence_and_never_sleep() -> None:
-    """`tests/waiting.py` polls; a sleep is either too short on a slow machine or too long on every other."""
+    """`tests/waiting.py` polls; a sleep is either too short on a slow machine or too long on every other.
+
+    A loop that looks for something between two short sleeps is such a poll.
+    """
     wrong = []
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        tree = ast.parse(path.read_text())
+        polls = [
+            loop for loop in ast.walk(tree) if isinstance(loop, ast.While) and not isinstance(loop.test, ast.Constant)
+        ]
+        polled = {id(node) for loop in polls for node in ast.walk(loop)}
+        for node in ast.walk(tree):
             match node:
                 case ast.Call(func=ast.Attribute(attr="sleep"), args=[ast.Constant(value=0)]):
                     continue
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="time" | "asyncio"), attr="sleep")):
-                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
+                    if id(node) not in polled:
+                        wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
     assert not wrong, "\n".join(wrong)
 
 

@@ -9,9 +9,11 @@ from typing import Protocol
 class Clock(Protocol):
     """Two readings: `now` in seconds since the epoch, `monotonic` in seconds that no clock change moves."""
 
-    def now(self) -> float: ...
+    def now(self) -> float:
+        """Seconds since the epoch, UTC."""
 
-    def monotonic(self) -> float: ...
+    def monotonic(self) -> float:
+        """Seconds that no change of the clock moves."""
 
 
 class SystemClock:
