@@ -6,10 +6,11 @@ held for some microseconds: an editor that saves at that moment notices nothing.
 
 - The signal that tells the holder of somebody who waits would end the process (SIGIO). It is set to SIGURG, of which
   nothing dies, whatever thread this runs in.
-- A reader such as ``tail -f`` refuses a write lease too. A read lease on a descriptor of its own is granted only when
-  nobody writes: after that look the file is changed without a lease.
-- Where there are no leases (macOS, network file systems, files of another user) the same is done without one, and
-  `used_fallback` says so. Processes of coleo still exclude each other, by ``flock``.
+- Readers refuse a write lease too. One who reads in order to write (``sed -i``) is gone in a moment, so that is
+  waited for. One who stays (``tail -f``) is told from a writer by a read lease, which is granted only when nobody
+  writes; then the file is changed without a lease, after one more look immediately before.
+- Where there are no leases (macOS, network file systems, files of another user) it is the same, and `used_fallback`
+  says so. Processes of coleo still exclude each other, by ``flock``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import fcntl
 import os
 import stat
 import sys
-from time import monotonic
+from time import monotonic, sleep
 
 from coleo.model.errors import CannotBeDone
 
@@ -28,6 +29,12 @@ _SET_LEASE, _SET_SIGNAL, _SIGURG = 1024, 10, 23
 
 #: The kernel ends a lease 45 s after somebody asked for the file; who was stopped for so long must not write.
 _LONGEST_S = 1.0
+
+#: A file that is only read for so long is one that somebody watches, not one that is about to be written.
+_READERS_S, _PAUSE_S = 0.05, 0.001
+
+#: Bytes around a single byte that must be as they were when there is no lease.
+_AROUND = 2048
 
 #: File systems (by device) on which a change was made without a lease; and whether a device has leases at all.
 _without: set[int] = set()
@@ -56,27 +63,37 @@ class Opened:
 
     def __init__(self, path: str, *, append: bool = False) -> None:
         self.path = path
-        self._flags = os.O_APPEND if append else 0
+        self.leased = False
+        self._flags = os.O_RDWR | (os.O_APPEND if append else 0)
+        self._expected: bytes | None = None
         self._fd = -1
         try:
-            self._take()
+            self._take(monotonic() + _READERS_S)
+            _exclude_ourselves(self._fd, path)
         except BaseException:
             self.close()
             raise
         self._since = monotonic()
 
-    def _take(self) -> None:
-        self._fd = _open(self.path, os.O_RDWR | self._flags)
-        granted = _lease(self._fd, fcntl.F_WRLCK)
-        if granted is False:
+    def _take(self, patient_until: float) -> None:
+        while True:
+            self._fd = _open(self.path, self._flags)
+            granted = _lease(self._fd, fcntl.F_WRLCK)
+            if granted is not False:
+                break
             # Our own descriptor is open for writing, too: it must not be there while we look for others.
             self.close()
-            if _somebody_writes(self.path) and _leases_work(self.path):
+            if not _leases_work(self.path):
+                granted = None
+            elif _somebody_writes(self.path):
                 raise Busy(self.path)
-            self._fd = _open(self.path, os.O_RDWR | self._flags)
-        elif granted is None:
+            if granted is None or monotonic() >= patient_until:
+                self._fd = _open(self.path, self._flags)
+                break
+            sleep(_PAUSE_S)
+        self.leased = granted is True
+        if granted is None:
             _without.add(os.fstat(self._fd).st_dev)
-        _exclude_ourselves(self._fd, self.path)
 
     def __enter__(self) -> Opened:
         return self
@@ -97,6 +114,20 @@ class Opened:
         self._verify_place()
         if monotonic() - self._since > _LONGEST_S:
             raise Busy(self.path)
+        self._expected = None if self.leased else expected
+
+    def _look_again(self, data: bytes, offset: int) -> None:
+        """Without a lease, immediately before the first change: is everything as it was that this change relies on?"""
+        expected, self._expected = self._expected, None
+        if expected is None:
+            return
+        if self.size() != len(expected):
+            raise Changed(self.path)
+        if self._flags & os.O_APPEND:
+            return
+        around = slice(max(offset - _AROUND, 0), offset + _AROUND) if len(data) == 1 else slice(0, len(expected))
+        if os.pread(self._fd, around.stop - around.start, around.start) != expected[around]:
+            raise Changed(self.path)
 
     def _verify_place(self) -> None:
         try:
@@ -120,15 +151,17 @@ class Opened:
 
     def write(self, data: bytes, offset: int) -> None:
         """One write at `offset` (at the end for a file opened to append), and more only for what a short one left."""
+        self._look_again(data, offset)
         rest = memoryview(data)
         while rest:
-            done = os.write(self._fd, rest) if self._flags else os.pwrite(self._fd, rest, offset)
+            done = os.write(self._fd, rest) if self._flags & os.O_APPEND else os.pwrite(self._fd, rest, offset)
             if done <= 0:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
             rest, offset = rest[done:], offset + done
 
     def truncate(self, size: int) -> None:
         """Cut the file at `size` bytes."""
+        self._look_again(b"", size)
         os.ftruncate(self._fd, size)
 
     def sync(self) -> None:
@@ -194,8 +227,6 @@ def _leases_work(path: str) -> bool:
     device = os.stat(folder).st_dev
     if device not in _has_leases:
         _has_leases[device] = lease_available(folder)
-        if not _has_leases[device]:
-            _without.add(device)
     return _has_leases[device]
 
 
