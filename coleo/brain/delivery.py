@@ -17,7 +17,7 @@ URGENT = 0
 BLOCK_MESSAGES = 20
 BLOCK_BYTES = 8192
 LOST_AFTER_S = 10.0
-PROMPTS = frozenset({"nudge", "assignment"})
+JOINED = frozenset({"message", "human", "notice"})
 
 
 def outcomes(seat: SeatFacts, arm: Arm, facts: Facts) -> tuple[Effect, ...]:
@@ -118,12 +118,12 @@ def _may_go(letter: Letter, seat: SeatFacts, arm: Arm, facts: Facts) -> bool:
 
 
 def _block(letters: list[Letter]) -> list[Letter]:
-    """As many as fit one paste, in order; a prompt of coleo's own goes alone or last."""
+    """Messages that stand next to each other go in one paste, as many as fit; every other prompt goes alone (a02)."""
     first, *rest = letters
     block, size = [first], first.size
     for letter in rest:
         size += letter.size
-        if len(block) == BLOCK_MESSAGES or size > BLOCK_BYTES:
+        if len(block) == BLOCK_MESSAGES or size > BLOCK_BYTES or not {first.kind, letter.kind} <= JOINED:
             break
         block.append(letter)
     return block

@@ -17,6 +17,8 @@ from coleo.model.plan import FileState
 from coleo.model.record import Record
 
 DOUBT_S = 2.0
+UNSAVED_S = 60.0
+"""What an editor left on the disk for so long is taken even while it holds newer changes (case c08)."""
 MAX_BYTES = 64 * 1024 * 1024
 
 CONFLICT = "conflict markers: the last good tasks stay until they are resolved"
@@ -71,7 +73,7 @@ def look(path: str, before: FileState | None, had_tasks: bool, now: float, settl
         return Look(state.replace(settled_at=now), data, True, True)
     if now - since < settle_s:
         return Look(state, data, True, False, again_at=since + settle_s)
-    lock = unsaved(path)
+    lock = unsaved(path) if now - since < UNSAVED_S else None
     if lock is not None:
         return Look(state, data, True, False, UNSAVED, lock, now + max(settle_s, 0.5))
     return Look(state.replace(settled_at=now, settled_sha=sha), data, True, True)

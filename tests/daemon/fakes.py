@@ -44,6 +44,7 @@ class FakeTerminals:
         self.failures: dict[str, str] = {}
         self.on_prompt: Callable[[str, str], None] = self.answer
         self.gate_open = True
+        self.launch_dies = False
         self.on_change: Callable[[str], None] = lambda seat: None
 
     def answer(self, seat: str, text: str) -> None:
@@ -104,6 +105,8 @@ class FakeTerminals:
         self.exits.pop(seat, None)
         self.failures.pop(seat, None)
         self.arms[seat] = FakeArm(generation, self.clock.now())
+        if self.launch_dies:
+            self.die(seat)
         self.on_change(seat)
 
     def failed(self, seat: str, generation: int, reason: str) -> None:

@@ -42,14 +42,15 @@ class RealProject:
         Path(self.layout.config).write_text(SETTINGS)
         harness = Path(self.layout.coleo) / "harness"
         harness.mkdir()
-        text = (AGENTS / "scripted.toml").read_text()
-        (harness / "scripted.toml").write_text(text.replace("SCRIPTED", str(AGENTS / "scripted.py")))
+        (harness / "scripted.toml").write_text((AGENTS / "scripted.toml").read_text())
         self.brain: subprocess.Popen[str] | None = None
 
-    def seat(self, name: str, front: str = "harness: scripted\n", **script: Any) -> None:
-        """A seat with the scripted agent, told what `script` says."""
+    def seat(self, name: str, front: str = "", **script: Any) -> None:
+        """A seat with the scripted agent, told what `script` says; `front` replaces its command."""
         seat = Path(self.layout.seat(name).dir)
         seat.mkdir(parents=True)
+        command = [sys.executable, str(AGENTS / "scripted.py"), str(seat / "script.json")]
+        front = f"harness: scripted\n{front or f'command: {json.dumps(command)}' + chr(10)}"
         (seat / "seat.md").write_text(f"---\n{front}---\n")
         made = {"log": str(seat / "got.jsonl"), "transcript": self.layout.seat(name).transcript, **script}
         make_private(os.path.dirname(self.layout.seat(name).transcript))
@@ -72,6 +73,10 @@ class RealProject:
         self.brain.send_signal(number)
         self.brain.communicate(timeout=30)
         return self.brain.returncode
+
+    def clock_now(self) -> float:
+        """Seconds since the epoch."""
+        return time.time()
 
     def arm(self, name: str) -> Arm:
         """What is recorded of an arm."""

@@ -141,7 +141,7 @@ def test_stop_of_a_seat_leaves_no_descendant(tmp_path: Path) -> None:
 
 def test_an_agent_that_ends_at_once_is_parked_with_its_last_words(tmp_path: Path) -> None:
     with real_project(tmp_path) as project:
-        front = "harness: scripted\nmax_crashes: 1\ncommand: [sh, -c, 'echo wrong flag --foo; exit 2']\n"
+        front = "max_crashes: 1\ncommand: [sh, -c, 'echo wrong flag --foo; exit 2']\n"
         project.seat("rand", front)
         project.start()
         eventually(lambda: project.arm("rand").state.value == "failed", 30, what="it is parked")
@@ -151,7 +151,7 @@ def test_an_agent_that_ends_at_once_is_parked_with_its_last_words(tmp_path: Path
 
 def test_a_missing_program_parks_the_seat_and_keeps_its_mail(tmp_path: Path) -> None:
     with real_project(tmp_path) as project:
-        project.seat("rand", "harness: scripted\ncommand: [no-such-program-here]\n")
+        project.seat("rand", "command: [no-such-program-here]\n")
         project.start()
         project.send("rand", "wait for me")
         eventually(lambda: project.arm("rand").state.value == "failed", 20, what="it is parked")
