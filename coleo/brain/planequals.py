@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _MOST = 40_000
+_PAIR = 100  # more than all that two can agree in: as many pairs as there can be
 
 
 def pair_equals(
@@ -41,7 +42,7 @@ def _best(
     def likeness(task: Task, index: int) -> int:
         place, line = places[task.id], lines[index]
         neighbours = sum(_name(tasks, place + step) == _name(lines, index + step) for step in (-1, 1))
-        return 1 + 3 * (task.done == line.done) + 2 * neighbours + (task.description == line.description)
+        return _PAIR + 3 * (task.done == line.done) + 2 * neighbours + (task.description == line.description)
 
     # best[i][j]: what the first i tasks and j lines can agree in.
     best = [[0] * (len(indices) + 1) for _ in range(len(there) + 1)]

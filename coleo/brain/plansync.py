@@ -119,7 +119,7 @@ class _Sync:
         }
         left = [task for task in map(self._vanished, gone) if task]
         ordered = self._in_order(old, [task for task in made if task], left)
-        tasks, warnings = resolve(ordered, after, self.previous.withdrawn)
+        tasks, warnings = resolve(ordered, after, tuple(self.withdrawn.values()))
         return Synced(
             tuple(tasks),
             tuple(list(self.withdrawn.values())[-WITHDRAWN_KEPT:]),
