@@ -94,10 +94,9 @@ def test_a02_four_prompts_due_at_once_are_four_submissions_in_order(tmp_path: Pa
         project.start()
         project.until_idle("rand")
         now = project.clock_now()
-        for name in "abcd":
-            mail.send(
-                project.layout, "rand", "brain", f"cron-{name}", kind="nudge", message_id=f"cron-{name}-1", now=now
-            )
+        for place, name in enumerate("abcd"):
+            at, text = now + place / 1000, f"cron-{name}"
+            mail.send(project.layout, "rand", "brain", text, kind="cron", message_id=f"cron-{name}-1", now=at)
         eventually(lambda: project.processed("rand") == 4, 40, what="all four are processed")
         order = [next(name for name in "abcd" if f"cron-{name}" in text) for text in project.submitted("rand")]
         assert order == ["a", "b", "c", "d"]
