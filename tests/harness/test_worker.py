@@ -270,3 +270,31 @@ def test_a_task_file_that_a_person_broke_is_left_alone_and_told(tmp_path: Path) 
         one.works()
     assert (tmp_path / "fine").exists() and not (tmp_path / "broken").exists()
     assert path.read_text() == "---\nstatus: [\n---\nwords of a person\n"
+
+
+def test_a_result_waits_until_it_can_be_written_down(tmp_path: Path) -> None:
+    """A person is in the middle of mending the task's file: nothing of theirs and nothing of ours is lost."""
+    project = Project(tmp_path, task("Slow", "touch begun\nuntil test -e go; do sleep 0.05; done\necho the result"))
+    with arm(project) as one:
+        one.prompt()
+        eventually(lambda: (tmp_path / "begun").exists())
+        path = Path(str(project.task("Slow").facts()["path"]))
+        before = path.read_text()
+        path.write_text("---\nstatus: [\n" + before.removeprefix("---\n"))
+        (tmp_path / "go").touch()
+        one.wait("waits to be written down")
+        assert "status: [" in path.read_text()
+        path.write_text(before + "\nA line of a person.\n")
+        one.ready()
+    assert project.task("Slow").status is TaskStatus.DONE and "the result" in project.task("Slow").result
+    assert "A line of a person." in path.read_text()
+
+
+def test_a_claim_of_this_seat_that_nobody_works_on_does_not_stay(tmp_path: Path) -> None:
+    """Such as one that a block made with `coleo bus claim-task`: it would keep the seat busy for ever."""
+    project = Project(tmp_path, task("Stuck") + task("Next", "touch next"))
+    with arm(project) as one:
+        project.call("bo", "claim-task", task=project.task("Stuck").id)
+        one.works()
+    assert project.task("Stuck").holder is None and "nobody is at it" in project.task("Stuck").reasons[0]
+    assert (tmp_path / "next").exists()

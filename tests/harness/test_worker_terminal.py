@@ -171,7 +171,7 @@ def test_after_a_kill_the_command_is_gone_and_the_next_worker_fails_that_attempt
         eventually(lambda: not child_lives(project))
     assert project.task("Slow").holder == "bo"
     with arm(project) as again:
-        again.wait("begun by an earlier worker")
+        again.wait("failed: the worker ended while it was at this task")
         again.ready()
         assert project.task("Slow").attempts == 1
         (tmp_path / "go").touch()

@@ -29,16 +29,17 @@ def main() -> int:
                 "the shell worker needs a terminal",
                 todo="start it through a seat (harness: shell), or by hand in a terminal",
             )
-    except ColeoError as error:
+        transcript = Transcript(ctx.layout.seat(seat).transcript)
+    except (ColeoError, OSError) as error:
         print(f"coleo: {error}", file=sys.stderr)
-        return error.exit_code
+        return error.exit_code if isinstance(error, ColeoError) else 1
     control = Control()
     desk = Desk(ctx.layout, seat, ctx.cwd, dict(os.environ), control)
     before = termios.tcgetattr(0)
     tty.setraw(0)
     os.set_blocking(1, False)
     try:
-        worker = Worker(Jobs(desk, Transcript(ctx.layout.seat(seat).transcript)), control, 0, 1)
+        worker = Worker(Jobs(desk, transcript), control, 0, 1)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGWINCH):
             signal.signal(number, worker.on_signal)
         signal.set_wakeup_fd(control.wakeup_fd, warn_on_full_buffer=False)

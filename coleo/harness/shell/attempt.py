@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from coleo.bus import doorbell
+from coleo.bus.context import Reply
 from coleo.bus.tasks import TaskView
 from coleo.files import work
 from coleo.harness.shell import tasks
@@ -23,6 +24,8 @@ HEARTBEAT_S = 30.0
 #: After how many seconds a running block says in the task's file that it runs; then every half hour.
 PROGRESS_S = (60.0, 120.0, 240.0, 480.0, 960.0)
 PROGRESS_LATER_S = 1800.0
+#: Pauses between tries to write a result down; the last one again and again.
+RETRY_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 #: Lines and characters of output that go into the task's file: of the last block, and of each one before it.
 LAST_BLOCK, EARLIER_BLOCK = (40, 4000), (8, 800)
 
@@ -37,6 +40,12 @@ class Attempt:
 
     def run(self) -> str:
         """Do it. How it ended: ``done``, ``failed``, ``interrupted``, ``stopped`` or ``lost``."""
+        try:
+            return self._run()
+        except OSError as error:
+            return self._fail(f"the worker could not run it: {error}")
+
+    def _run(self) -> str:
         desk, task = self._desk, self._task
         desk.say("", f"-- {task.id}: {one_line(task.title)}")
         try:
@@ -145,7 +154,7 @@ class Attempt:
         text = self.report()
         try:
             with desk.control.child_of_a_verb():
-                reply = desk.call("complete-task", task=task.id, text=text, token=self._token)
+                reply = self._write_down("complete-task", text=text)
         except work.Lost as error:
             return self._lost(error)
         except CannotBeDone as error:
@@ -158,17 +167,35 @@ class Attempt:
 
     def _fail(self, reason: str, *, final: bool = False, noted: bool = False) -> str:
         """Fail the task; the report goes before it as a note, the reason is one line."""
-        desk, task = self._desk, self._task
+        desk = self._desk
         reason = desk.without_secrets(one_line(reason))
         try:
             if self._ran and not noted:
-                text = self.report()
-                desk.call("task-progress", task=task.id, text=text, status="issues_found", token=self._token)
-            reply = desk.call("fail-task", task=task.id, reason=reason, final=final, token=self._token)
+                self._write_down("task-progress", text=self.report(), status="issues_found")
+            reply = self._write_down("fail-task", reason=reason, final=final)
         except work.Lost as error:
             return self._lost(error)
         desk.say(f"= failed: {reason}", f"= {one_line(reply.text)}")
         return "failed"
+
+    def _write_down(self, verb: str, **values: object) -> Reply:
+        """A verb that must not be lost to a full disk or a file that a person is mending: tried until it is done.
+
+        Raises Lost and CannotBeDone, which are answers, and any error once the worker or a person wants an end.
+        """
+        desk, task = self._desk, self._task
+        pauses = iter(RETRY_S)
+        while True:
+            try:
+                return desk.call(verb, task=task.id, token=self._token, **values)
+            except (work.Lost, CannotBeDone):
+                raise
+            except (ColeoError, OSError) as error:
+                pause_s = next(pauses, RETRY_S[-1])
+                desk.say_error(error)
+                desk.say(f"  what came of {task.id} waits to be written down: again in {pause_s:g} s")
+                if desk.control.wait(pause_s):
+                    raise
 
     def _lost(self, error: work.Lost) -> str:
         self._desk.say(f"= this seat does not hold {self._task.id} any more: {error.message}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 from collections import deque
 from contextlib import contextmanager
 
@@ -82,6 +83,12 @@ class Control:
         drain(self.wish_fd)
         if self._wish == "interrupted":
             self._wish = ""
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for a wish; whether there is one."""
+        if not self._wish:
+            select.select([self.wish_fd], [], [], seconds)
+        return bool(self._wish)
 
     def tell(self, event: Show | Status | Leave) -> None:
         """Hand an event to the terminal's thread; when that is far behind, lines are only counted."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from _queue import Empty, SimpleQueue
 
+from coleo import report
 from coleo.bus import tasks as board
 from coleo.bus.tasks import TaskView
 from coleo.files import claims, desired, taskfile
@@ -93,7 +94,7 @@ class Jobs:
                 self._guarded(self._handle, item)
             code = 0
         except BaseException as error:
-            self._desk.say(*_report(error))
+            self._desk.say(*self._bug(error))
         finally:
             self._desk.control.tell(Leave(code))
 
@@ -181,7 +182,10 @@ class Jobs:
         now = board.board(desk.layout, desk.now())
         trust = trusts_agents(desk.layout, desk.seat)
         for task in now.of_seat(desk.seat):
-            given = self._assigned(task, trust)
+            if task.claim is None or task.claim.acknowledged_at is not None:
+                self._guarded(self._give_up, task.id, "nobody is at it any more; what came of it is unknown")
+                continue
+            given = self._assigned(task, task.claim.token, trust)
             if given is not None:
                 return given
         self._reconsider(now, trust)
@@ -198,20 +202,17 @@ class Jobs:
             self._guarded(self._decline, task, why)
         return None
 
-    def _assigned(self, task: TaskView, trust: bool) -> tuple[TaskView, str] | None:
+    def _assigned(self, task: TaskView, token: str, trust: bool) -> tuple[TaskView, str] | None:
         """A task that was given to this seat and not answered yet: accept it, or say that it cannot be done here."""
-        desk = self._desk
-        if task.claim is None or task.claim.acknowledged_at is not None:
-            return None
         why = why_not(task, trust)
-        if why:
-            self._decline(task, why)
-            return None
         try:
-            desk.call("acknowledge-task", task=task.id, token=task.claim.token)
+            if why:
+                self._decline(task, why)
+                return None
+            self._desk.call("acknowledge-task", task=task.id, token=token)
         except ColeoError:
             return None
-        return task, task.claim.token
+        return task, token
 
     def _claim(self, task_id: str, trust: bool) -> tuple[TaskView, str] | None:
         """Claim a task and look at it once more: its words may have changed meanwhile. None: somebody was faster."""
@@ -272,16 +273,21 @@ class Jobs:
 
     def _left_behind(self) -> None:
         """Tasks that an earlier worker of this seat had begun: it was killed, so that attempt is over."""
-        desk = self._desk
-        for claim in claims.of_seat(desk.layout, desk.seat):
+        for claim in claims.of_seat(self._desk.layout, self._desk.seat):
             if claim.acknowledged_at is not None:
-                reason = "the worker ended while it was at this task"
-                desk.call("fail-task", task=claim.task, reason=reason, token=claim.token)
-                desk.say(f"{claim.task} was begun by an earlier worker of this seat, which was killed: failed")
+                self._guarded(self._give_up, claim.task, "the worker ended while it was at this task")
 
+    def _bug(self, error: BaseException) -> list[str]:
+        """A mistake of our own: a report file, and what to do, in lines for the screen."""
+        layout = self._desk.layout
+        path = report.write(
+            error, ["(the shell worker)"], now=self._desk.now(), root=layout.root, redact=self._desk.without_secrets
+        )
+        return [
+            f"coleo: this is a bug of coleo's: {type(error).__name__}: {error}",
+            f"  a report is in {path}" if path else "  no report could be written",
+        ]
 
-def _report(error: BaseException) -> list[str]:
-    """A mistake of our own, in lines for the screen."""
-    import traceback
-
-    return ["coleo: a mistake in the shell worker:", *"".join(traceback.format_exception(error)).split("\n")]
+    def _give_up(self, task_id: str, reason: str) -> None:
+        self._desk.call("fail-task", task=task_id, reason=reason)
+        self._desk.say(f"{task_id} failed: {reason}")

@@ -112,10 +112,10 @@ def run(
     end_fd = _end_fd(child.pid)
     try:
         why = _watch(child, begin, limit_s, wish, (wish_fd, end_fd), tail, on_output, on_time)
+        duration_s = time.monotonic() - begin
+    finally:
         left = _end_session(child.pid)
         code = child.wait()
-        return Ran(code, time.monotonic() - begin, why, tail.data, tail.total, left)
-    finally:
         if end_fd is not None:
             os.close(end_fd)
         if child.stdout is not None:
@@ -124,6 +124,7 @@ def run(
         guard.wait()
         if guard.stdin is not None:
             guard.stdin.close()
+    return Ran(code, duration_s, why, tail.data, tail.total, left)
 
 
 def _watch(
@@ -202,6 +203,8 @@ def _signal_group(group: int, number: int) -> bool:
 
 def _end_session(session: int) -> int:
     """End what is left of a command's session: TERM, then KILL; how many processes there were."""
+    if not os.path.isdir("/proc/self"):
+        return int(_signal_group(session, signal.SIGKILL))
     left = _members(session)
     if not left:
         return 0
@@ -217,13 +220,9 @@ def _end_session(session: int) -> int:
 
 
 def _members(session: int) -> list[int]:
-    """Pids of a session's living processes; where there is no /proc, nobody is found and the group got its signals."""
+    """Pids of a session's living processes, from /proc."""
     found = []
-    try:
-        names = os.listdir("/proc")
-    except OSError:
-        return []
-    for name in names:
+    for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
         try:
