@@ -1,6 +1,10 @@
 """The host: the small process that owns one arm's pseudo-terminal, and the client for it.
 
-`launch` starts a host, `client` talks to it, `attach` gives a person its terminal, `svg` makes a picture of its
-screen. Inside the host: `host` is the loop, `pty` the terminal pair, `screen` with `filter` what it shows,
-`reading` what that means, `delivery` how a prompt gets in, `stop` how everything ends.
+For others: `launch` starts a host, `client` talks to it, `protocol` says what lies beside it and goes over its socket,
+`attach` gives a person its terminal, `svg` makes a picture of its screen.
+
+Inside: `host` is the arm's life, on `loop`; `server` and `operations` are what clients can ask; `pty` is the terminal
+pair, `keyboard` everything that is typed into it and `delivery` how a prompt gets in; `view` is everything that comes
+out: `queries` are answered, `screen` keeps it and draws it by `emulator` behind `filter`, `reading` says what it means,
+`paint` draws it again for somebody else. `stop` ends everything, `processes` knows who is who.
 """

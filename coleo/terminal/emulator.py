@@ -10,7 +10,7 @@ This module is loaded when a screen is first asked for, never before: it costs 7
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import pyte
@@ -72,7 +72,14 @@ class Emulator(pyte.Screen):
     def _row(self, y: int) -> str:
         row = self._rows.get(y)
         if row is None:
-            row = self._rows[y] = "".join(text for _, text, _ in self.cells(y)).rstrip()
+            line = self.buffer.get(y)
+            row = ""
+            if line:
+                last = min(max(line), self.columns - 1)
+                row = "".join([line[x].data for x in range(last + 1)])
+                if not row.isascii() or len(row) != last + 1:
+                    row = "".join(text for _, text, _ in self.cells(y))
+            row = self._rows[y] = row.rstrip(" ")
         return row
 
     def cells(self, y: int) -> list[tuple[int, str, Char]]:
@@ -166,29 +173,32 @@ class Emulator(pyte.Screen):
         """To the end of the row, to its start, or all of it."""
         x = self.cursor.x
         if how in (0, 1, 2):
-            self._erase(self.cursor.y, 0 if how else x, x + 1 if how == 1 else self.columns)
+            self._erase((self.cursor.y,), 0 if how else x, x + 1 if how == 1 else self.columns)
 
     def erase_in_display(self, how: int = 0, *_other: Any, **_more: Any) -> None:
         """Below and behind the cursor, above and before it, or everything."""
         y = self.cursor.y
         rows = {0: range(y + 1, self.lines), 1: range(y)}.get(how, range(self.lines) if how in (2, 3) else range(0))
-        for row in rows:
-            self._erase(row, 0, self.columns)
+        self._erase(rows, 0, self.columns)
         if how in (0, 1):
             self.erase_in_line(how)
 
-    def _erase(self, y: int, start: int, end: int) -> None:
+    def _erase(self, rows: Iterable[int], start: int, end: int) -> None:
         """Of the style only the background stays; plain blanks are forgotten, not filled: this happens all the time."""
-        blank = self.default_char._replace(bg=self.cursor.attrs.bg)
-        line = self.buffer[y]
-        if blank != self.default_char:
-            line.update(dict.fromkeys(range(start, end), blank))
-        elif end - start >= self.columns:
-            line.clear()
-        else:
-            for x in [x for x in line if start <= x < end]:
-                del line[x]
-        self.dirty.add(y)
+        plain = self.default_char
+        blank = plain._replace(bg=self.cursor.attrs.bg)
+        for y in rows:
+            line = self.buffer.get(y)
+            if blank != plain:
+                self.buffer[y].update(dict.fromkeys(range(start, end), blank))
+            elif not line:
+                continue
+            elif end - start >= self.columns:
+                line.clear()
+            else:
+                for x in [x for x in line if start <= x < end]:
+                    del line[x]
+            self.dirty.add(y)
 
     def delete_lines(self, count: int | None = None) -> None:
         """pyte leaves a row in its place when the one that should come there was never written to."""

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 EOF_S = 0.3
 _READS, _LAST_READS = 16, 256
 _FAULTS = 50
+_RECORD_TRIES = 600
+#: After so many looks that found the same state, a spinner or clock is at work: it is looked at less often.
+_DULL = 20
 
 
 class Host:
@@ -55,6 +58,8 @@ class Host:
         self.faults = 0
         self._unseen_since = -1.0
         self._reported = ""
+        self._same = self._tries = 0
+        self._written = False
         self._mode = os.umask(0o077)
 
     def start(self) -> None:
@@ -103,14 +108,17 @@ class Host:
             if not data:
                 open_ = data is None
                 break
+            now = self.loop.now()
+            if self.view.output_at is None or now - self.view.output_at > 1:
+                self._same = 0
             self.output_at = time.time()
             self.view.output(data)
             self.server.raw(data)
-            now = self.loop.now()
             if self._unseen_since < 0:
                 self._unseen_since = now
             if self.server.subscribed or self.keyboard.queue.head:
-                self.loop.again("look", min(QUIET_S, self._unseen_since + LONGEST_S - now), self.advance)
+                quiet_s = QUIET_S if self._same < _DULL else QUIET_S * 5
+                self.loop.again("look", min(quiet_s, self._unseen_since + LONGEST_S - now), self.advance)
         self.keyboard.flush()
         return open_
 
@@ -147,6 +155,7 @@ class Host:
         if self.exit is not None:
             return
         self._unseen_since = -1.0
+        self._same += 1
         if not self.fresh():
             self.loop.after("look", 0, self.advance)
         reading, known = self.view.read()
@@ -156,7 +165,7 @@ class Host:
     def _state_changed(self) -> None:
         seen = self.view.state.value
         if seen != self._reported:
-            self._reported, self.since_at = seen, time.time()
+            self._reported, self.since_at, self._same = seen, time.time(), 0
             self.server.event({"event": "state", "status": self.status().as_json()})
 
     # The end.
@@ -182,8 +191,11 @@ class Host:
             self.keyboard.type(keys)
         if not self.stopper.done:
             self.loop.again("stop", again_s, self._step_stop)
-        elif self.exit is not None:
+        elif self.exit is not None and (self._written or self._tries > _RECORD_TRIES):
             self.loop.stop()
+        elif self.exit is not None:
+            self._record_exit()
+            self.loop.again("stop", 0 if self._written else 1.0, self._step_stop)
         else:
             self.fault(RuntimeError("the arm outlives SIGKILL"))
             self.loop.again("stop", 1.0, self._step_stop)
@@ -213,7 +225,7 @@ class Host:
         self.keyboard.queue.end(f"the agent ended with {self.exit}", time.time())
         self.loop.read(self.terminal.fd, None)
         self.loop.write(self.terminal.fd, None)
-        self._write_exit(self.view.last_text())
+        self._record_exit()
         self.server.event({"event": "exit", "status": self.status().as_json()})
         for connection in self.server.attached:
             self.server.drop(connection)
@@ -221,6 +233,16 @@ class Host:
         if self.stopper is None:
             assert self.child is not None
             self.stopper = Stopper(self.child, grace_s=5.0, reason="", now=self.loop.now())
+
+    def _record_exit(self) -> None:
+        """Writes the exit record; on a full disk again, every second for ten minutes, before the host ends."""
+        self._tries += 1
+        try:
+            self._write_exit(self.view.last_text())
+            self._written = True
+        except OSError as error:
+            if self._tries == 1:
+                self.fault(error)
 
     def _write_exit(self, rows: tuple[str, ...], failure: str = "") -> None:
         record = ExitRecord(
@@ -239,7 +261,10 @@ class Host:
 
     def failed(self, why: str) -> None:
         """The arm could not be started: that is written down as its end."""
-        self._write_exit((), why)
+        try:
+            self._write_exit((), why)
+        except OSError as error:
+            self.fault(error)
         self.server.close()
 
     # Clients.
@@ -283,8 +308,12 @@ class Host:
 
         self.faults += 1
         text = "".join(traceback.format_exception(error))
-        with open(self.spec.log or f"{self.spec_path}.log", "a", encoding="utf-8", opener=_private) as log:
-            log.write(f"{time.time():.3f} {text}\n")
+        try:
+            with open(self.spec.log or f"{self.spec_path}.log", "a", encoding="utf-8", opener=_private) as log:
+                log.write(f"{time.time():.3f} {text}\n")
+        except OSError:
+            # A full disk: the count is still told (`figures`), and the arm goes on.
+            pass
         if self.faults == _FAULTS:
             self.stop("the host has too many faults of its own", keys=False)
 

@@ -25,12 +25,13 @@ def launch(spec: HostSpec, path: str, *, environ: Mapping[str, str] = os.environ
     in a unit. An old exit record is removed first. Raises CannotBeDone with the reason when the arm cannot be
     started. Blocks for some 100 ms: from a loop, call it in a thread.
     """
-    write_private(path, spec.to_json())
     try:
-        os.unlink(exit_path(path))
-    except FileNotFoundError:
-        pass
-    plain = [sys.executable, "-m", "coleo.terminal.host", path]
+        write_private(path, spec.to_json())
+        if os.path.lexists(exit_path(path)):
+            os.unlink(exit_path(path))
+    except OSError as error:
+        raise CannotBeDone(f"the spec of seat {spec.seat} cannot be written: {error}") from error
+    plain = [sys.executable, "-P", "-m", "coleo.terminal.host", path]
     scoped = _scope(spec, environ)
     for command in ([*scoped, *plain], plain) if scoped else (plain,):
         answer = _start(command, spec, environ, timeout_s)
@@ -46,7 +47,7 @@ def launch(spec: HostSpec, path: str, *, environ: Mapping[str, str] = os.environ
 def _start(command: list[str], spec: HostSpec, environ: Mapping[str, str], timeout_s: float) -> dict[str, Any] | None:
     env = {name: environ[name] for name in _KEPT if name in environ}
     env |= {name: value for name, value in spec.env if name in ("COLEO_PROJECT", "COLEO_SEAT")}
-    env |= {"COLEO_SEAT": spec.seat, "COLEO_HOST": str(spec.generation), "PYTHONPATH": os.pathsep.join(_code())}
+    env |= {"COLEO_SEAT": spec.seat, "COLEO_HOST": str(spec.generation), "PYTHONPATH": _code(environ)}
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -69,9 +70,10 @@ def _start(command: list[str], spec: HostSpec, environ: Mapping[str, str], timeo
     return answer if isinstance(answer, dict) else None
 
 
-def _code() -> list[str]:
-    """Where coleo is imported from, for the case that it is not installed."""
-    return [os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))]
+def _code(environ: Mapping[str, str]) -> str:
+    """Where coleo is imported from, for the case that it is not installed; behind it what the caller has."""
+    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return os.pathsep.join(filter(None, [own, environ.get("PYTHONPATH")]))
 
 
 def _scope(spec: HostSpec, environ: Mapping[str, str]) -> list[str]:

@@ -68,7 +68,9 @@ def find_program(name: str, env: Mapping[str, str], cwd: str) -> str | None:
 
 
 class Terminal:
-    """A started program behind its pseudo-terminal. pid: of the program, which leads its own session and group.
+    """A started program behind its pseudo-terminal, an xterm-256color of the spec's size.
+
+    pid: of the program, which leads its own session and group.
 
     Nobody here waits for the process: whoever reaps children does.
     """
@@ -83,7 +85,9 @@ class Terminal:
         """Starts the program of a spec without a `problem`. Raises OSError when the kernel refuses it after all."""
         from ptyprocess import PtyProcess
 
-        env = dict(spec.env)
+        env = {name: value for name, value in spec.env if name not in ("LINES", "COLUMNS")}
+        # What the host draws, whatever kind of terminal the brain was started in.
+        env["TERM"] = dict(spec.harness.env).get("TERM", "xterm-256color")
         program = find_program(spec.argv[0], env, spec.cwd)
         assert program is not None, "problem() was not asked"
         here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

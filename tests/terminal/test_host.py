@@ -290,9 +290,8 @@ def test_a_dialog_that_opens_on_enter(tmp_path: Path) -> None:
         assert agent.status()["state"] == "dialog" and agent.got("answer") == []
         agent.ask("keys", data="Bw==")
         agent.ask("keys", data="DQ==")
-        agent.until_delivery("m-1", "submitted", "entered")
-        assert agent.got("answer") == ["yes"], "by the keys of whoever decided it, not by the delivery"
         agent.until_delivery("m-1", "submitted")
+        assert agent.got("answer") == ["yes"], "by the keys of whoever decided it, not by the delivery"
         assert agent.got("submit") == ["hello"]
 
 
@@ -445,6 +444,18 @@ def test_what_is_asked_of_an_arm_that_is_being_stopped(tmp_path: Path) -> None:
         assert agent.status()["stopping"] == "asked to stop"
         agent.ask("stop")
         assert agent.until_gone().exit == Exit(signal=signal.SIGKILL)
+
+
+def test_an_end_that_cannot_be_written_down(tmp_path: Path) -> None:
+    """The disk is full, or the like: the host stays and answers until it can."""
+    with scripted(tmp_path) as agent:
+        child = ProcessId(**agent.until("ready")["child"])
+        os.mkdir(exit_path(agent.spec_path))
+        processes.signal_process(child, signal.SIGKILL)
+        eventually(lambda: agent.status()["exit"])
+        assert agent.status()["exit"] == {"code": None, "signal": 9} and processes.same(agent.host)
+        os.rmdir(exit_path(agent.spec_path))
+        assert agent.until_gone().exit == Exit(signal=9)
 
 
 def test_faults_of_its_own_are_written_down(tmp_path: Path) -> None:
