@@ -10,9 +10,10 @@ import time
 
 from coleo.model.delivery import DeliveryStatus, ScreenState
 from coleo.model.harness import Harness
-from coleo.terminal.delivery import Look, Queue
+from coleo.terminal.delivery import Look
 from coleo.terminal.loop import Loop
 from coleo.terminal.pty import PASTE_END, Terminal
+from coleo.terminal.queue import Queue
 from coleo.terminal.reading import Reading, shows
 from coleo.terminal.view import View
 

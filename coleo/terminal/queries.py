@@ -1,7 +1,6 @@
 """What a program asks its terminal, and what a terminal answers.
 
-Agents ask for attributes, versions, colours and the cursor, some wait for the answer (`lab` measurements with
-eleven agents). The host answers at once, in the place of the terminal that is not there; while a person is attached,
+Agents ask for attributes, versions, colours and the cursor, and some wait for the answer (measured with eleven). The host answers at once, in the place of the terminal that is not there; while a person is attached,
 their terminal does. Modes are noted on the way: who attaches later gets them set.
 """
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from coleo.model.delivery import FINAL, DeliveryState, DeliveryStatus, ScreenState
 from coleo.model.harness import Harness, Rule
-from coleo.terminal.delivery import ENTERS, KNOWN_LIMIT, QUEUE_LIMIT, Delivery, Look, Queue
+from coleo.terminal.delivery import ENTERS, Delivery, Look
 from coleo.terminal.pty import paste
+from coleo.terminal.queue import KNOWN_LIMIT, QUEUE_LIMIT, Queue
 from coleo.terminal.reading import Reading
 from tests.agents.setup import LINES, SCRIPTED
 
