@@ -1,7 +1,8 @@
 """What a program asks its terminal, and what a terminal answers.
 
-Agents ask for attributes, versions, colours and the cursor, and some wait for the answer (measured with eleven). The host answers at once, in the place of the terminal that is not there; while a person is attached,
-their terminal does. Modes are noted on the way: who attaches later gets them set.
+Agents ask for attributes, versions, colours and the cursor, and some wait for the answer (measured with eleven). The
+host answers at once, in the place of the terminal that is not there; while a person is attached, theirs does. Modes are
+noted on the way: who attaches later gets them set.
 """
 
 from __future__ import annotations
