@@ -32,6 +32,12 @@ class Context(Record):
     environ: Mapping[str, str]
     cwd: str = "."
 
+    @property
+    def generation(self) -> int:
+        """The generation of the calling arm (``COLEO_GENERATION``); 0 when nobody said."""
+        given = self.environ.get("COLEO_GENERATION", "")
+        return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
+
     def me(self) -> str:
         """The calling seat. Raises BadInput when it is not known or not laid out."""
         if not self.seat:

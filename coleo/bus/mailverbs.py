@@ -52,19 +52,13 @@ def take_all(ctx: Context, me: str) -> list[Message]:
     mail.recover(layout, me, now)
     for late in mail.expired_leases(layout, me, now):
         mail.give_back(layout, me, late, "its lease ran out", now)
-    generation = _generation(ctx)
     for message in mail.scan(layout, me, now).messages:
         if message.expired(now):
             mail.bury(layout, me, message, "expired before it was delivered", now)
         else:
-            mail.take(layout, me, message, now=now, generation=generation, lease_s=LEASE_S, holder="seat")
+            mail.take(layout, me, message, now=now, generation=ctx.generation, lease_s=LEASE_S, holder="seat")
     mine = [m for m in mail.inflight(layout, me) if m.holder == "seat" and m.typed_at is None and not m.receipt]
     return [mail.extend(layout, me, m, now=now, lease_s=LEASE_S) or m for m in mine]
-
-
-def _generation(ctx: Context) -> int:
-    given = ctx.environ.get("COLEO_GENERATION", "")
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
 
 
 def show(message: Message) -> str:

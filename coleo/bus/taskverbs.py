@@ -22,6 +22,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+SHOWN_LINES = 10
+"""Lines of a passed verification's output that the agent is shown; its file has more."""
+
 HOW = (
     "Say where it stands:  coleo bus task-progress {id} '<what was done>' --status on_track\n"
     "When it is done:      coleo bus complete-task {id} '<what was done>'\n"
@@ -50,7 +53,7 @@ def claim_task(ctx: Context, task: str) -> Reply:
     one = known(board, task)
     if one.holder != me:
         _check_free(board, one, me)
-    done = work.take(ctx.layout, one.task, me, ctx.now)
+    done = work.take(ctx.layout, one.task, me, ctx.now, generation=ctx.generation)
     doorbell.ring(ctx.layout, "claims")
     one = one.replace(file=done.file, claim=done.claim, status=TaskStatus.IN_PROGRESS)
     text = f"Task {one.id} is yours.\n{describe(one)}\n\n{HOW.format(id=one.id)}"
@@ -154,7 +157,9 @@ def complete_task(ctx: Context, task: str, text: str = "", token: str | None = N
     if not ticked and one.in_plan and not planread.brain_lives(ctx.layout):
         ticked = planread.tick(ctx.layout, one.task, ctx.now)
     doorbell.ring(ctx.layout, "tasks")
-    proof = f" Verified: {one_line(checked.command)}" if checked else ""
+    proof = f"\nVerified by: {one_line(checked.command)}" if checked else ""
+    if checked and checked.output:
+        proof += "\n" + quote("\n".join(checked.output.split("\n")[-SHOWN_LINES:]))
     box = (
         "its box is ticked"
         if ticked
@@ -162,7 +167,13 @@ def complete_task(ctx: Context, task: str, text: str = "", token: str | None = N
         if one.in_plan
         else "its line is gone from the plan"
     )
-    data = {"task": task, "status": "done", "ticked": ticked, "verified": checked.command if checked else None}
+    data = {
+        "task": task,
+        "status": "done",
+        "ticked": ticked,
+        "verified": checked.command if checked else None,
+        "output": checked.output if checked else None,
+    }
     return Reply(f"Task {task} is done; {box}.{proof}", data)
 
 
