@@ -244,7 +244,7 @@ def parse_text(model: type[BaseModel], name: str, text: str) -> Any:
         value = float(stripped) if _NUMBER.fullmatch(stripped) else text
     elif kind == "boolean":
         value = {"true": True, "false": False}.get(stripped.lower(), text)
-    elif kind == "string":
+    elif kind == "string" and "\n" not in stripped:
         value = stripped
     try:
         return adapter(model, name).validate_python(value)

@@ -22,6 +22,13 @@ from coleo.files import front
 
 Path = tuple[str | int, ...]
 
+#: No front matter of a person's is longer, and none is nested deeper.
+LIMIT = 64 * 1024
+DEEPEST = 50
+
+#: What JSON leaves as it is and YAML does not take.
+_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+
 
 class BadYaml(ValueError):
     """What cannot be read. line: 1-based, in the text that was given."""
@@ -34,9 +41,10 @@ class BadYaml(ValueError):
 
 def load(block: str) -> tuple[dict[str, Any], dict[Path, int]]:
     """(values, line of each path) of a YAML block, by YAML 1.2. Raises BadYaml, also for a key that comes twice."""
+    _guard(block)
     try:
-        values = frontmatter.parse(f"---\n{block.rstrip()}\n---\n", handler=_Handler())[0]
-        return values, _lines(_node(block), ())
+        lines = _lines(_node(block), (), set())
+        return frontmatter.parse(f"---\n{block.rstrip()}\n---\n", handler=_Handler())[0], lines
     except BadYaml:
         raise
     except MarkedYAMLError as error:
@@ -45,6 +53,18 @@ def load(block: str) -> tuple[dict[str, Any], dict[Path, int]]:
         raise BadYaml(reason, mark.line + 1 if mark else 1) from None
     except (YAMLError, ValueError, RecursionError) as error:
         raise BadYaml(str(error).partition("\n")[0] or "nested too deeply", 1) from None
+
+
+def _guard(block: str) -> None:
+    """Refuse what makes a YAML reader work for minutes: agents write into these files too."""
+    if len(block) > LIMIT:
+        raise BadYaml(f"more than {LIMIT // 1024} KiB", 1)
+    depth = deepest = 0
+    for letter in block:
+        depth += (letter in "[{") - (letter in "]}")
+        deepest = max(deepest, depth)
+    if deepest > DEEPEST:
+        raise BadYaml("nested too deeply", 1)
 
 
 def load_value(text: str) -> Any:
@@ -68,17 +88,23 @@ def _node(block: str) -> Node | None:
     return YAML(typ="rt").compose(block)  # type: ignore[no-any-return]
 
 
-def _lines(node: Node | None, path: Path) -> dict[Path, int]:
+def _lines(node: Node | None, path: Path, seen: set[int]) -> dict[Path, int]:
+    """The line of each path. Raises BadYaml for an alias: a handful of them stands for more values than memory has."""
     found: dict[Path, int] = {}
+    if node is None:
+        return found
+    if id(node) in seen:
+        raise BadYaml("an alias (*name); write the value out", node.start_mark.line + 1)
+    seen.add(id(node))
     if isinstance(node, MappingNode):
         for key, value in node.value:
             here = (*path, str(key.value))
             found[here] = key.start_mark.line + 1
-            found |= _lines(value, here)
+            found |= _lines(value, here, seen)
     elif isinstance(node, SequenceNode):
         for number, item in enumerate(node.value):
             found[*path, number] = item.start_mark.line + 1
-            found |= _lines(item, (*path, number))
+            found |= _lines(item, (*path, number), seen)
     return found
 
 
@@ -168,7 +194,8 @@ def _flow_text(value: Any) -> str | None:
     if isinstance(value, str):
         return front.dump(value)
     if isinstance(value, bool) or not isinstance(value, float):
-        return json.dumps(value, ensure_ascii=False)
+        text = json.dumps(value, ensure_ascii=False)
+        return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     return repr(value).removesuffix(".0") if value.is_integer() else repr(value)
 
 
