@@ -31,6 +31,8 @@ def follow(arm: Arm, seat: SeatFacts, work: tuple[Work, ...], now: float) -> tup
         event, reason = _how_it_ended(arm, work)
         arm, effects = apply(arm, event, now, reason)
         arm = arm.replace(nudges=0, offered=())
+    if arm.state is ArmState.WORKING and not arm.next:
+        arm = arm.replace(next="its task is completed or failed", next_at=None)
     return arm.replace(tasks=ids), effects
 
 

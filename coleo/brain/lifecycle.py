@@ -30,7 +30,16 @@ def apply(arm: Arm, event: ArmEvent, now: float, reason: str, evidence: str = ""
     before = arm.state if state is ArmState.DISCONNECTED else None
     if arm.state is ArmState.DISCONNECTED and state is ArmState.DISCONNECTED:
         before = ArmState.IDLE
-    moved = arm.replace(state=state, since_at=now, before=before, reason=reason, evidence=evidence)
+    moved = arm.replace(
+        state=state,
+        since_at=now,
+        before=before,
+        reason=reason,
+        evidence=evidence,
+        waiting="",
+        next="",
+        next_at=None,
+    )
     return moved, (SetArm(moved, event.value),)
 
 
