@@ -145,17 +145,16 @@ class HostClient:
         """Make the socket anew after somebody removed its file."""
         await self.request("rebind")
 
-    async def subscribe(self) -> HostStatus:
-        """Ask for events; the answer is the status that they continue from."""
-        return HostStatus.from_json((await self.request("subscribe"))["status"])
-
     async def events(self) -> AsyncIterator[dict[str, Any]]:
-        """Subscribes; every change from then on, until the host ends.
+        """Subscribes: first how things stand (the state, each prompt), then every change, until the host ends.
 
         ``{"event": "state", "status": ...}``, ``{"event": "delivery", "delivery": ...}``,
         ``{"event": "exit", "status": ...}``: values of `HostStatus.from_json` and `DeliveryStatus.from_json`.
         """
-        await self.subscribe()
+        answer = await self.request("subscribe")
+        yield {"event": "state", "status": answer["status"]}
+        for delivery in answer["deliveries"]:
+            yield {"event": "delivery", "delivery": delivery}
         while (event := await self._events.get()) is not None:
             yield event
 

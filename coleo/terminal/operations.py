@@ -37,8 +37,9 @@ def _status(host: Host, _connection: Connection, _request: dict[str, Any]) -> An
 
 
 def _subscribe(host: Host, connection: Connection, request: dict[str, Any]) -> Answer:
+    host.advance()
     connection.subscribed = True
-    return _status(host, connection, request)
+    return {"status": host.status().as_json(), **(_deliveries(host, connection, request) or {})}
 
 
 def _deliver(host: Host, _connection: Connection, request: dict[str, Any]) -> Answer:

@@ -1,8 +1,8 @@
 """What goes over a host's socket and lies beside it: the spec, the exit record, the screen, lines of JSON.
 
 A client writes one JSON object a line, ``{"op": ..., "n": ...}``; the answer repeats ``n`` and says ``ok``. After
-``subscribe`` the host also sends ``{"event": "state" | "delivery" | "exit", ...}``. After ``attach`` the rest of
-what the host sends is the terminal's own output, byte for byte.
+``subscribe``, whose answer is how things stand, the host also sends ``{"event": "state" | "delivery" | "exit", ...}``.
+After ``attach`` the rest of what the host sends is the terminal's own output, byte for byte.
 
 Sockets live in folders of any depth: a path longer than the kernel's 108 bytes is reached through the folder.
 """

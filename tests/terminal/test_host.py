@@ -105,6 +105,24 @@ def test_a_delivery_as_the_brain_sees_it(tmp_path: Path) -> None:
         assert [line["type"] for line in receipts] == ["typed", "turn"]
 
 
+def test_nothing_is_missed_between_two_clients(tmp_path: Path) -> None:
+    """Who subscribes is told first how things stand: the state, and every prompt that came before."""
+
+    async def talk(client: HostClient) -> None:
+        async with listening(client) as events:
+            first = await events.get()
+            assert isinstance(first["status"], dict)
+            assert (first["event"], first["status"]["state"]) == ("state", "ready")
+            assert await until(events, "delivery", "delivery", "submitted") == ["submitted"]
+
+    with scripted(tmp_path) as agent:
+        agent.until("ready")
+        agent.ask("deliver", id="m-1", text="hello")
+        agent.until_delivery("m-1", "submitted")
+        agent.until("ready")
+        run(agent, talk)
+
+
 def test_the_end_is_told_and_written(tmp_path: Path) -> None:
     """The exit event, then the connection ends; the record is there before."""
 
