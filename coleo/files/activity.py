@@ -25,6 +25,9 @@ STRING_LIMIT = 16 * 1024
 LINE_LIMIT = 64 * 1024
 LOCK_WAIT_S = 5.0
 
+#: A line that is too long even with strings of this size has too many of them.
+_LEAST = 64
+
 dropped = 0
 """Lines that this process could not write."""
 
@@ -53,15 +56,18 @@ def line(action: str, now: float, fields: dict[str, Any], secrets: Iterable[str]
     """The bytes of one line, its line feed included: masked, and cut so that it is shorter than `LINE_LIMIT`."""
     known = tuple(secrets)
     limit = STRING_LIMIT
-    while True:
-        entry = {"ts": iso(now), "action": action}
-        entry.update((name, _tidy(name, value, limit, known)) for name, value in fields.items() if value is not None)
-        data = json.dumps(entry, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace") + b"\n"
+    while limit >= _LEAST:
+        data = _encoded(action, now, {name: _tidy(name, value, limit, known) for name, value in fields.items()})
         if len(data) <= LINE_LIMIT:
             return data
-        if limit < 64:
-            fields = {"notice": f"a line of {len(data)} bytes was left out"}
         limit //= 4
+    return _encoded("notice", now, {"text": f"a line {action[:100]!r} of {len(data)} bytes was left out"})
+
+
+def _encoded(action: str, now: float, fields: dict[str, Any]) -> bytes:
+    entry = {"ts": iso(now), "action": action}
+    entry.update((name, value) for name, value in fields.items() if value is not None)
+    return json.dumps(entry, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _tidy(name: str, value: Any, limit: int, secrets: tuple[str, ...]) -> Any:

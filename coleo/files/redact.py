@@ -34,25 +34,9 @@ _SHAPES = (
     r"|\b\d{8,10}:AA[A-Za-z0-9_-]{30,}"
 )
 _SHAPE_MARKS = (
-    "private key-",
-    *(
-        "sk-",
-        "sk_",
-        "rk_",
-        "gh",
-        "glpat-",
-        "xox",
-        "xapp-",
-        "akia",
-        "asia",
-        "aiza",
-        "hf_",
-        "npm_",
-        "pypi-",
-        "eyj",
-        ":aa",
-    ),
-)
+    "private key-", "sk-", "sk_", "rk_", "gh", "github_pat_", "glpat-", "xox", "xapp-", "akia", "asia", "aiza", "hf_",
+    "npm_", "pypi-", "eyj", ":aa",
+)  # fmt: skip
 _NAME_MARKS = ("key", "token", "secret", "pass", "pwd", "credential")
 
 #: (marks, pattern): a pattern is compiled and tried only for a text in which, in lower case, one of its marks occurs.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coleo.files import atomic
@@ -72,6 +72,7 @@ def test_create_works_without_hard_links(tmp_path: Path, monkeypatch: pytest.Mon
     assert Path(path).read_bytes() == b"first"
 
 
+@settings(deadline=None)
 @given(data=st.binary(max_size=400), step=st.integers(1, 7))
 def test_short_writes_are_gone_on_with(tmp_path_factory: pytest.TempPathFactory, data: bytes, step: int) -> None:
     """The kernel may take some bytes only; a file that is cut there is torn."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coleo.files import atomic, inplace, journal, lease
@@ -223,7 +223,7 @@ def test_a_rename_over_the_file_is_seen_after_the_write(plan: str, monkeypatch: 
 
 def test_a_holder_that_was_stopped_for_long_does_not_write(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel ends a lease after 45 s; whoever sleeps in the middle must look again."""
-    at = iter([0.0, 60.0])
+    at = iter([0.0, 0.0, 60.0])
     monkeypatch.setattr(lease, "monotonic", lambda: next(at))
     with pytest.raises(inplace.Busy):
         inplace.set_byte(plan, OLD, 10, ord("x"))
@@ -352,6 +352,7 @@ def test_an_edit_that_cannot_be_undone_stays_in_the_journal(
     assert entries(journal_dir) == []
 
 
+@settings(deadline=None)
 @given(old=st.binary(max_size=40), new=st.binary(max_size=40), data=st.data())
 def test_every_torn_state_is_completed(
     tmp_path_factory: pytest.TempPathFactory, old: bytes, new: bytes, data: st.DataObject
@@ -371,6 +372,7 @@ def test_every_torn_state_is_completed(
     assert entries(journal_dir) == []
 
 
+@settings(deadline=None)
 @given(old=st.binary(max_size=30), new=st.binary(max_size=30), now=st.binary(max_size=40))
 def test_what_somebody_wrote_since_is_never_touched(
     tmp_path_factory: pytest.TempPathFactory, old: bytes, new: bytes, now: bytes
