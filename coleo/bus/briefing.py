@@ -40,8 +40,9 @@ def get_full_briefing(ctx: Context) -> Reply:
     me = ctx.me()
     board = tasks.mended_board(ctx.layout, ctx.now)
     mine = [full for one in board.of_seat(me) if (full := board.full(one)) is not None]
-    free = board.free_for(me)
-    next_one = board.full(free[0]) if free else None
+    free = board.free_ids(me)
+    best = board.get(free[0]) if free else None
+    next_one = board.full(best) if best else None
     letters = mailverbs.waiting(ctx, me)
     parts = [f"coleo briefing for seat {me}, {iso(ctx.now)}, project {one_line(ctx.layout.root)}"]
     goals, guardrails = _head(ctx, me, "GOALS.md"), _head(ctx, me, "GUARDRAILS.md")

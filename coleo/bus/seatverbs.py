@@ -37,7 +37,7 @@ def update_heartbeat(ctx: Context, status: str, text: str = "", task: str | None
     if word != "idle":
         return Reply("Noted.", data)
     board = tasks.board(ctx.layout, ctx.now)
-    many = len(board.of_seat(me)) + len(board.free_for(me))
+    many = len(board.of_seat(me)) + len(board.free_ids(me))
     data["tasks"] = many
     if not many:
         return Reply("Noted. No task is waiting for you.", data)

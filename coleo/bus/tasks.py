@@ -283,16 +283,22 @@ class Board:
         found = [one for task_id in held if (one := self.get(task_id)) is not None and one.holder == seat]
         return sorted(found, key=lambda one: (one.order, one.id))
 
-    def free_for(self, seat: str) -> list[TaskView]:
-        """What a seat may take now, best first (`rank`)."""
+    def free_ids(self, seat: str) -> list[str]:
+        """The ids of what a seat may take now, best first (`rank`)."""
         found = []
-        for task in self.plan.tasks:
+        for order, task in enumerate(self.plan.tasks):
             if task.done or task.missing_since_at is not None or task.seat not in (None, seat):
                 continue
-            one = self.get(task.id)
-            if one is not None and one.fits(seat):
-                found.append(one)
-        return sorted(found, key=lambda one: rank(one, seat))
+            touched = task.id in self.files or task.id in self.claims or task.id in self.problems or task.after
+            if not touched:
+                found.append(((task.seat != seat, RANKS.get(task.priority, 1), False, order), task.id))
+            elif (one := self.get(task.id)) is not None and one.fits(seat):
+                found.append((rank(one, seat), task.id))
+        return [task_id for _key, task_id in sorted(found)]
+
+    def free_for(self, seat: str) -> list[TaskView]:
+        """What a seat may take now, best first."""
+        return [one for task_id in self.free_ids(seat) if (one := self.get(task_id)) is not None]
 
 
 def rank(one: TaskView, seat: str) -> tuple[bool, int, bool, int]:
