@@ -6,7 +6,7 @@ acknowledgement and is never taken away because a line vanished from the plan (D
 
 from __future__ import annotations
 
-from coleo.brain.effects import Assign, Block, Effect, Release, Reopen
+from coleo.brain.effects import Assign, Block, Effect, Release, Reopen, Tell
 from coleo.brain.facts import Facts, SeatFacts, Work
 from coleo.brain.lifecycle import apply
 from coleo.model.arm import Arm, ArmEvent, ArmState
@@ -56,9 +56,18 @@ def tidy(facts: Facts, arms: dict[str, Arm]) -> tuple[Effect, ...]:
                 effects.append(released)
         elif item.attempts >= facts.rules.max_attempts and item.status in ("open", "failed"):
             effects.append(Block(item.id, item.reasons))
+        elif is_free(item) and item.declined and not _takers(item, facts):
+            text = f"no seat can take task {item.id}: declined by {', '.join(item.declined)}"
+            effects.append(Tell(f"declined-{item.id}-{len(item.declined)}", text, task=item.id))
         elif item.status == "failed" and item.attempts:
             effects.append(Reopen(item.id, f"attempt {item.attempts} of {facts.rules.max_attempts} failed"))
     return tuple(effects)
+
+
+def _takers(item: Work, facts: Facts) -> list[str]:
+    """The seats that may still take a free task."""
+    names = [seat.name for seat in facts.seats if seat.enabled and item.seat in (None, seat.name)]
+    return [name for name in names if name not in item.declined]
 
 
 def _released(item: Work, facts: Facts, arms: dict[str, Arm]) -> Release | None:
@@ -84,7 +93,7 @@ def assign(facts: Facts, arms: dict[str, Arm]) -> tuple[Effect, ...]:
     effects: list[Effect] = []
     for seat in facts.seats:
         arm = arms[seat.name]
-        if arm.state is not ArmState.IDLE or not may_prompt(seat, arm, facts):
+        if not can_be_given_work(seat, arm, facts):
             continue
         mine = [
             item for item in facts.work if item.seat == seat.name and is_free(item) and seat.name not in item.declined
@@ -93,6 +102,13 @@ def assign(facts: Facts, arms: dict[str, Arm]) -> tuple[Effect, ...]:
             first = min(mine, key=lambda item: (item.rank, item.order))
             effects.append(Assign(seat.name, first.id))
     return tuple(effects)
+
+
+def can_be_given_work(seat: SeatFacts, arm: Arm, facts: Facts) -> bool:
+    """Idle, its turn over, nothing on its way to it, and coleo may prompt it."""
+    if arm.state is not ArmState.IDLE or seat.seen.screen != "ready" or seat.flights or seat.letters:
+        return False
+    return may_prompt(seat, arm, facts)
 
 
 def is_free(item: Work) -> bool:

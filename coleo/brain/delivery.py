@@ -82,6 +82,8 @@ def choose(seat: SeatFacts, arm: Arm, facts: Facts) -> tuple[Arm, tuple[Effect, 
             effects.append(Bury(seat.name, letter.id, "expired before it could be delivered", tell=False))
         elif letter.attempts >= facts.rules.max_deliveries:
             effects.append(Bury(seat.name, letter.id, f"typed {letter.attempts} times without a receipt"))
+        elif letter.kind == "assignment" and not _still_assigned(letter, seat, facts):
+            effects.append(Bury(seat.name, letter.id, "the task is not assigned to this seat any more", tell=False))
         else:
             letters.append(letter)
     if not letters or seat.flights:
@@ -92,6 +94,11 @@ def choose(seat: SeatFacts, arm: Arm, facts: Facts) -> tuple[Arm, tuple[Effect, 
         return arm.replace(waiting=f"mail waits: {why or 'the arm is busy or in its grace period'}"), tuple(effects)
     block = _block(ready)
     return arm.replace(waiting=""), (*effects, Deliver(seat.name, tuple(letter.id for letter in block)))
+
+
+def _still_assigned(letter: Letter, seat: SeatFacts, facts: Facts) -> bool:
+    claims = [item.claim for item in facts.work if item.id == letter.task]
+    return any(claim is not None and claim.seat == seat.name for claim in claims)
 
 
 def _closed(seat: SeatFacts, arm: Arm, facts: Facts) -> str:

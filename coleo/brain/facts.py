@@ -35,7 +35,7 @@ class Seen(Record):
 
 
 class Letter(Record):
-    """A message that waits in a seat's inbox."""
+    """A message that waits in a seat's inbox. size: bytes it adds to a block; task: that it is about, or ""."""
 
     id: str
     sender: str
@@ -44,6 +44,7 @@ class Letter(Record):
     attempts: int = 0
     expires_at: float | None = None
     size: int = 0
+    task: str = ""
 
 
 class Flight(Record):

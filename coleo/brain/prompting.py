@@ -7,10 +7,10 @@ then it is left alone until something new turns up (DESIGN.md section 5).
 
 from __future__ import annotations
 
-from coleo.brain.claims import is_free, may_prompt
+from coleo.brain.claims import can_be_given_work, is_free
 from coleo.brain.effects import Effect, Note, Nudge
-from coleo.brain.facts import Facts, SeatFacts, Work
-from coleo.model.arm import Arm, ArmState
+from coleo.brain.facts import Facts, Work
+from coleo.model.arm import Arm
 
 QUIET = "waiting for file changes"
 
@@ -19,7 +19,7 @@ def prompt(facts: Facts, arms: dict[str, Arm], taken: frozenset[str]) -> tuple[d
     """The arms with their prompt counters after this cycle, and the nudges. `taken`: tasks assigned in this cycle."""
     changed: dict[str, Arm] = {}
     effects: list[Effect] = []
-    idle = [seat for seat in facts.seats if _can_be_nudged(seat, arms[seat.name], facts)]
+    idle = [seat for seat in facts.seats if can_be_given_work(seat, arms[seat.name], facts)]
     pool = [item for item in facts.work if is_free(item) and item.id not in taken]
     for seat in idle:
         arm = arms[seat.name]
@@ -61,12 +61,6 @@ def _promise(pool: list[Work], seat: str) -> bool:
             del pool[at]
             return True
     return False
-
-
-def _can_be_nudged(seat: SeatFacts, arm: Arm, facts: Facts) -> bool:
-    if arm.state is not ArmState.IDLE or seat.seen.screen != "ready" or not may_prompt(seat, arm, facts):
-        return False
-    return not seat.flights and not seat.letters
 
 
 def _reminder_due(arm: Arm, facts: Facts) -> bool:

@@ -62,6 +62,7 @@ class Post:
                 message.attempts,
                 message.expires_at,
                 len(message.text.encode("utf-8", "replace")) + 200,
+                message.task or "",
             )
             for message in self._waiting.get(seat, [])
         )

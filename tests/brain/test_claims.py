@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coleo.brain.effects import Assign, Block, Nudge, Release, Reopen
+from coleo.brain.effects import Assign, Block, Nudge, Release, Reopen, Tell
 from coleo.model.arm import Arm, ArmState
 from tests.brain.build import NOW, arm, claim, letter, of_kind, run, seat, task
 
@@ -111,3 +111,10 @@ def test_waiting_for_file_changes_is_logged_once() -> None:
     first = run(seat())
     assert [note.action for note in first.effects if hasattr(note, "action")] == ["waiting_for_changes"]
     assert not run(seat(first.arms["rand"])).effects
+
+
+def test_a_task_that_every_seat_declined_is_told_to_a_person() -> None:
+    both = (seat(), seat(Arm("bob", ArmState.IDLE, since_at=NOW)))
+    assert not of_kind(run(*both, work=(task(declined=("rand",)),)), Tell)
+    assert of_kind(run(*both, work=(task(declined=("rand", "bob")),)), Tell)
+    assert of_kind(run(*both, work=(task(seat="rand", declined=("rand",)),)), Tell)

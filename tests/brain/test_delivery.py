@@ -7,7 +7,7 @@ from typing import Any
 from coleo.brain.effects import Bury, Deliver, Finish, GiveBack, Tell, Withdraw
 from coleo.brain.facts import Flight
 from coleo.model.arm import ArmState
-from tests.brain.build import NOW, READY, arm, letter, of_kind, run, seat
+from tests.brain.build import NOW, READY, arm, claim, letter, of_kind, run, seat, task
 
 
 def flight(**more: Any) -> Flight:
@@ -102,3 +102,12 @@ def test_expired_letters_leave_quietly_and_hopeless_ones_are_told() -> None:
     decision = run(seat(letters=(letter("m-1", expires_at=NOW), letter("m-2", attempts=5), letter("m-3"))))
     assert [(bury.message, bury.tell) for bury in of_kind(decision, Bury)] == [("m-1", False), ("m-2", True)]
     assert of_kind(decision, Deliver) == [Deliver("rand", ("m-3",))]
+
+
+def test_an_assignment_that_was_taken_back_is_not_typed_any_more() -> None:
+    told = letter(kind="assignment", task="t-aaaaaa")
+    held = (task(status="claimed", claim=claim(acknowledged=False, by="brain")),)
+    assert of_kind(run(seat(arm(ArmState.TASK_ASSIGNED), letters=(told,)), work=held), Deliver)
+    gone = run(seat(letters=(told,)), work=(task(status="open"),))
+    assert not of_kind(gone, Deliver)
+    assert [bury.tell for bury in of_kind(gone, Bury)] == [False]
