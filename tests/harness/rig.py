@@ -160,6 +160,7 @@ class Arm:
             return not self.process.isalive()
 
         eventually(over, timeout_s, what="the worker ends")
+        self.pump()
         return int(-self.process.signalstatus if self.process.signalstatus else self.process.exitstatus)
 
     def close(self) -> None:

@@ -30,7 +30,10 @@ POLL_S = 0.05
 #: How long output may still come from others after the command itself has ended.
 DRAIN_S = 0.3
 
-_GUARD = 'read _ || { kill -TERM -"$1"; sleep 1; kill -KILL -"$1"; } 2>/dev/null'
+#: Reads the number of a group, waits for the end of its input, and ends the group.
+_GUARD = 'read group || exit; read _ || { kill -TERM -"$group"; sleep 1; kill -KILL -"$group"; } 2>/dev/null'
+#: Begins the command once the guard knows of it; a worker that dies before that begins nothing.
+_GO = 'read _ || exit 125; exec "$@" </dev/null'
 
 
 class Ran(Record):
@@ -94,20 +97,26 @@ def run(
     import subprocess
 
     begin = time.monotonic()
+    missing = _missing(argv[0], env)
+    if missing:
+        return Ran(None, 0.0, f"it could not be started: {missing}")
+    guard = _guard()
     try:
         child = subprocess.Popen(
-            argv,
+            ["/bin/sh", "-c", _GO, "sh", *argv],
             cwd=cwd,
             env=dict(env),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
             bufsize=0,
         )
     except (OSError, ValueError) as error:
+        _dismiss(guard)
         return Ran(None, time.monotonic() - begin, f"it could not be started: {error}")
-    guard = _guard(child.pid)
+    _tell(guard, b"%d\n" % child.pid)
+    _tell(child, b"\n", close=True)
     tail = Tail()
     end_fd = _end_fd(child.pid)
     try:
@@ -120,10 +129,7 @@ def run(
             os.close(end_fd)
         if child.stdout is not None:
             child.stdout.close()
-        guard.kill()
-        guard.wait()
-        if guard.stdin is not None:
-            guard.stdin.close()
+        _dismiss(guard)
     return Ran(code, duration_s, why, tail.data, tail.total, left)
 
 
@@ -235,18 +241,47 @@ def _members(session: int) -> list[int]:
     return found
 
 
-def _guard(group: int) -> subprocess.Popen[bytes]:
-    """A process that ends `group` when this one is gone: the write end of its pipe is held here and nowhere else."""
+def _missing(program: str, env: Mapping[str, str]) -> str:
+    """Why a program cannot be run; "" when it is there."""
+    if os.sep in program:
+        places = [program]
+    else:
+        places = [os.path.join(folder, program) for folder in env.get("PATH", os.defpath).split(os.pathsep) if folder]
+    if any(os.path.isfile(place) and os.access(place, os.X_OK) for place in places):
+        return ""
+    return f"no program {program} on this machine (PATH is {env.get('PATH', os.defpath)})"
+
+
+def _guard() -> subprocess.Popen[bytes]:
+    """A process that ends the group it is told of when this one is gone: nobody else has the end of its pipe."""
     import subprocess
 
     return subprocess.Popen(
-        ["/bin/sh", "-c", _GUARD, "coleo-guard", str(group)],
+        ["/bin/sh", "-c", _GUARD, "coleo-guard"],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
         cwd="/",
+        bufsize=0,
     )
+
+
+def _tell(child: subprocess.Popen[bytes], data: bytes, *, close: bool = False) -> None:
+    assert child.stdin is not None
+    try:
+        child.stdin.write(data)
+    except BrokenPipeError:
+        pass
+    if close:
+        child.stdin.close()
+
+
+def _dismiss(guard: subprocess.Popen[bytes]) -> None:
+    guard.kill()
+    guard.wait()
+    if guard.stdin is not None:
+        guard.stdin.close()
 
 
 def end_children() -> None:
