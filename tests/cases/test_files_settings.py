@@ -23,6 +23,7 @@ from coleo.model.problem import ERROR, WARNING, Problem
 from tests.files.project import lay
 
 DATA = Path(__file__).parent / "data"
+ROOT = str(Path(__file__).resolve().parents[2])
 
 
 def case(case_id: str, tmp_path: Path) -> tuple[Layout, settings.Loaded, Any]:
@@ -184,7 +185,7 @@ def test_h06_start_refuses_what_everybody_may_write(tmp_path: Path, path: str) -
     done = subprocess.run(
         [sys.executable, "-m", "coleo", "up"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))},
         capture_output=True,
         text=True,
         timeout=60,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import sysconfig
 import venv
 from pathlib import Path
 
+import pydantic
 import pytest
 
 from coleo.files import atomic, front, markdown, project, seatfile, settings
@@ -240,7 +240,7 @@ def test_init_from_an_installed_wheel_outside_of_the_checkout(tmp_path: Path) ->
     venv.create(place, with_pip=False)
     python = place / "bin" / "python"
     (site,) = place.glob("lib/python*/site-packages")
-    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    (site / "dependencies.pth").write_text(f"{Path(pydantic.__file__).parents[1]}\n")
     subprocess.run(
         [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index", str(wheel)],
         cwd=tmp_path,
@@ -249,8 +249,10 @@ def test_init_from_an_installed_wheel_outside_of_the_checkout(tmp_path: Path) ->
         capture_output=True,
     )
 
+    alone = {name: value for name, value in offline.items() if name != "PYTHONPATH"}
+
     def run(*words: str) -> str:
-        done = subprocess.run(words, cwd=tmp_path, env=offline, capture_output=True, text=True)
+        done = subprocess.run(words, cwd=tmp_path, env=alone, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
