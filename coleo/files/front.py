@@ -125,7 +125,7 @@ def _value(text: str) -> Value | None:
     if first in '"[':
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         if isinstance(value, list):
             return tuple(value) if all(isinstance(item, str) for item in value) else None
@@ -149,6 +149,12 @@ def _rich(block: bytes) -> dict[str, Value]:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError
 
+    from coleo.files import yamledit
+
+    try:
+        yamledit.guard(block.decode("utf-8", "replace"))
+    except yamledit.BadYaml as error:
+        raise BadFront(error.reason, error.line + 1) from None
     try:
         found = YAML(typ="base", pure=True).load(block.decode("utf-8", "replace"))
     except MarkedYAMLError as error:

@@ -41,22 +41,18 @@ class BadYaml(ValueError):
 
 def load(block: str) -> tuple[dict[str, Any], dict[Path, int]]:
     """(values, line of each path) of a YAML block, by YAML 1.2. Raises BadYaml, also for a key that comes twice."""
-    _guard(block)
+    lines = guard(block)
     try:
-        lines = _lines(_node(block), (), set())
         return frontmatter.parse(f"---\n{block.rstrip()}\n---\n", handler=_Handler())[0], lines
-    except BadYaml:
-        raise
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        reason = str(error.problem or error.context or error).partition("\n")[0].removeprefix("found ")
-        raise BadYaml(reason, mark.line + 1 if mark else 1) from None
-    except (YAMLError, ValueError, RecursionError) as error:
-        raise BadYaml(str(error).partition("\n")[0] or "nested too deeply", 1) from None
+    except (BadYaml, YAMLError, ValueError, RecursionError) as error:
+        raise _bad(error) from None
 
 
-def _guard(block: str) -> None:
-    """Refuse what makes a YAML reader work for minutes: agents write into these files too."""
+def guard(block: str) -> dict[Path, int]:
+    """Refuse what would keep a YAML reader busy for minutes, for agents write into these files too; BadYaml.
+
+    Size, depth, and aliases: a handful of them stands for more values than memory has. The line of each path.
+    """
     if len(block) > LIMIT:
         raise BadYaml(f"more than {LIMIT // 1024} KiB", 1)
     depth = deepest = 0
@@ -65,6 +61,22 @@ def _guard(block: str) -> None:
         deepest = max(deepest, depth)
     if deepest > DEEPEST:
         raise BadYaml("nested too deeply", 1)
+    try:
+        return _lines(_node(block), (), set())
+    except (BadYaml, YAMLError, ValueError, RecursionError) as error:
+        raise _bad(error) from None
+
+
+def _bad(error: Exception) -> BadYaml:
+    if isinstance(error, BadYaml):
+        return error
+    if isinstance(error, RecursionError):
+        return BadYaml("nested too deeply", 1)
+    if isinstance(error, MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        reason = str(error.problem or error.context or error).partition("\n")[0].removeprefix("found ")
+        return BadYaml(reason, mark.line + 1 if mark else 1)
+    return BadYaml(str(error).partition("\n")[0] or type(error).__name__, 1)
 
 
 def load_value(text: str) -> Any:
@@ -89,7 +101,7 @@ def _node(block: str) -> Node | None:
 
 
 def _lines(node: Node | None, path: Path, seen: set[int]) -> dict[Path, int]:
-    """The line of each path. Raises BadYaml for an alias: a handful of them stands for more values than memory has."""
+    """The line of each path. Raises BadYaml for an alias."""
     found: dict[Path, int] = {}
     if node is None:
         return found

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coleo.files import front as front_matter
 from coleo.files import seatfile, yamledit
 from coleo.files.layout import Layout
 from coleo.model.errors import BadInput
@@ -405,3 +406,15 @@ def test_a_seat_md_that_is_no_file_is_a_problem(tmp_path: Path) -> None:
     layout = lay(tmp_path)
     os.makedirs(layout.seat("ada").seat_md)
     assert [one.severity for one in seatfile.look(layout, "ada").problems] == [ERROR]
+
+
+BOMB = "\n".join(["a0: &a0 [x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)), ""])
+
+
+@pytest.mark.parametrize(
+    "block", [BOMB, "a: &a [*a]\n", "a: " + "[" * 5000 + "\n", "? {a: 1}\n: " + "{b: " * 100 + "\n"]
+)
+def test_the_quick_reader_is_not_kept_busy_either(block: str) -> None:
+    """Task files and seat.md are read by the brain in each cycle, and agents can write both."""
+    with pytest.raises(front_matter.BadFront):
+        front_matter.parse(block.encode())
