@@ -81,12 +81,12 @@ def _claim(layout: Layout, claim: Claim, file: TaskFile | None, task: Task | Non
             return None
         if file is None and task is not None:
             taskfile.touch(layout, task, now, locked=True)
-        taskfile.update(layout, claim.task, holding.held_values(claim), now, locked=True)
         if not _told(layout, "claim_task", claim):
             activity.append(
                 layout, "claim_task", now=now, seat=claim.seat, task=claim.task, by=claim.by,
                 claim=claim.token[:8], mended=True,
             )  # fmt: skip
+        taskfile.update(layout, claim.task, holding.held_values(claim), now, locked=True)
         return Mended(f"the claim of {claim.seat} on {claim.task} is in the task's file again", claim.task, claim.seat)
 
 

@@ -2,7 +2,7 @@
 
 Each act is a short row of writes under the lock ``task-<id>``, in an order that a kill can cut anywhere:
 
-    claim      claim file (exclusive create) · task file says held, with the token · log
+    claim      task file is there · claim file (exclusive create) · log · task file says held, with the token
     complete   task file says done, the token is among `ended` · log · claim file removed · box ticked (by the caller)
     fail, release   task file says failed or open, attempt and reason in it, token among `ended` · log · claim removed
     others     task file · log
@@ -85,18 +85,22 @@ def take(
             made_again(layout, there)
             raise claims.taken(layout, task.id)
         _check_free(task.id, file, max_attempts)
+        taskfile.touch(layout, task, now, locked=True)
         made = claims.claim(layout, task.id, seat, now, by, generation=generation)
-        try:
-            file = _entered(layout, task, made, now)
-        except BaseException:
-            claims.release(layout, task.id, made.token)
-            raise
-        yes = made.acknowledged_at is not None
+        yes, short = made.acknowledged_at is not None, made.token[:8]
         activity.append(
             layout, "claim_task", now=now, seat=seat, task=task.id, title=task.title, by=by, acknowledged=yes,
-            claim=made.token[:8],
+            claim=short,
         )  # fmt: skip
-        return Done(file, made)
+        try:
+            return Done(_entered(layout, task, made, now), made)
+        except BaseException as error:
+            claims.release(layout, task.id, made.token)
+            why = f"its file could not be written: {type(error).__name__}"
+            activity.append(
+                layout, "release_task", now=now, seat=seat, task=task.id, reason=why, counts=False, claim=short
+            )  # fmt: skip
+            raise
 
 
 def _check_free(task_id: str, file: TaskFile | None, max_attempts: int) -> None:
