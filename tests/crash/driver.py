@@ -1,8 +1,8 @@
 """Ends an operation at each of its file-system calls in turn, recovers, and looks at what is left.
 
-Run with the preload library in LD_PRELOAD: ``python -m tests.crash.driver LIBRARY SCENARIO MODE FOLDER``.
-Imports happen once; each point is two forks, so that a minute is enough for hundreds. The result is one JSON
-object on stdout.
+Run with the preload library in LD_PRELOAD: ``python -m tests.crash.driver LIBRARY SCENARIO MODES FOLDER``.
+Imports happen once; each point is two forks, so that a minute is enough for hundreds. The results, one for each
+mode, are a JSON list on stdout.
 
 Modes are those of the library, and ``again``: the recovery after a crash is itself ended, at a call that moves with
 the point, before the last recovery.
@@ -129,9 +129,10 @@ def find(name: str) -> Scenario:
 
 
 def main() -> None:
-    """See the module; exit code 0 whenever there is a result."""
-    path, name, mode, folder = sys.argv[1:5]
-    print(json.dumps(asdict(run(Library(path), find(name), mode, folder))))
+    """See the module; exit code 0 whenever there are results."""
+    path, name, modes, folder = sys.argv[1:5]
+    library, scenario = Library(path), find(name)
+    print(json.dumps([asdict(run(library, scenario, mode, folder)) for mode in modes.split(",")]))
 
 
 if __name__ == "__main__":
