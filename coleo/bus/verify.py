@@ -1,7 +1,7 @@
 """Proof before the tick: the command that has to pass before a task counts as done (DESIGN.md section 5).
 
-The task's own fenced block ``verify`` comes first, then its section's command, then the project's (settings
-``verify.sections`` and ``verify.command``). It runs by ``sh -c`` in a session of its own, in the working tree of the
+The task's own fenced block ``verify`` comes first, then its section's command (setting ``verify.sections``), then the
+seat's (``verify`` in seat.md), then the project's (setting ``verify.command``). It runs by ``sh -c`` in a session of its own, in the working tree of the
 caller, with a time limit; the end of its output is kept.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from coleo.files import atomic
+from coleo.files import atomic, front
 from coleo.files.layout import Layout, user_config
 from coleo.files.redact import redact
 from coleo.model.plan import Task, title_key
@@ -38,16 +38,16 @@ class Checked(Record):
 
 def run(ctx: Context, task: Task) -> Checked | None:
     """Run the verification of a task; None when it has none."""
-    command, limit_s = command_for(ctx.layout, task)
+    command, limit_s = command_for(ctx.layout, task, ctx.seat or "")
     if not command:
         return None
     return execute(command, workplace(ctx.layout, ctx.cwd), limit_s)
 
 
-def command_for(layout: Layout, task: Task) -> tuple[str, float]:
-    """(command, time limit in s) for a task; "" when nothing is to be verified."""
+def command_for(layout: Layout, task: Task, seat: str = "") -> tuple[str, float]:
+    """(command, time limit in s) for a task that `seat` completes; "" when nothing is to be verified."""
     if not _in_settings(layout):
-        return (task.verify or "").strip(), TIMEOUT_S
+        return (task.verify or "").strip() or _of_seat(layout, seat), TIMEOUT_S
     from coleo.files import settings
 
     found = settings.load(layout).settings.verify
@@ -55,7 +55,18 @@ def command_for(layout: Layout, task: Task) -> tuple[str, float]:
     if not command and task.section:
         sections = {title_key(name): value for name, value in found.sections.items()}
         command = sections.get(title_key(task.section), "")
-    return command or found.command, float(found.timeout_s)
+    return command or _of_seat(layout, seat) or found.command, float(found.timeout_s)
+
+
+def _of_seat(layout: Layout, seat: str) -> str:
+    """The seat's own command; "" for none, also when its seat.md cannot be read (`coleo check` tells)."""
+    data = atomic.read(layout.seat(seat).seat_md) if seat else None
+    try:
+        values, _body = front.read(data or b"")
+    except front.BadFront:
+        return ""
+    found = values.get("verify")
+    return found.strip() if isinstance(found, str) else ""
 
 
 def _in_settings(layout: Layout) -> bool:

@@ -91,7 +91,7 @@ def from_json(seat: str, data: object) -> Arm | None:
 
 def _state(value: object) -> ArmState | None:
     try:
-        return ArmState(value)
+        return ArmState(str(value))
     except ValueError:
         return None
 

@@ -32,7 +32,7 @@ Seconds = Annotated[float, Field(gt=0, le=86_400)]
 
 
 class Stuck(Strict):
-    """When an arm that gets nowhere counts as stuck."""
+    """When an arm that gets nowhere counts as stuck. Checked and kept, not used yet: detection is still to come."""
 
     prompts: Annotated[int, Field(ge=1, le=100)] = 3
     """Prompts without any progress after them."""

@@ -190,6 +190,19 @@ def test_which_command_verifies(tmp_path: Path, config: str, section: str, expec
     assert verify.command_for(layout, Task("t-abcdef", "T", section, verify="own"))[0] == "own"
 
 
+def test_a_seat_may_have_a_verification_of_its_own(tmp_path: Path) -> None:
+    """`verify` in seat.md counts for what that seat completes, below the task's and the section's."""
+    from coleo.model.plan import Task
+
+    layout = project(tmp_path)
+    Path(layout.seat("ada").seat_md).write_text("---\nharness: shell\nverify: make mine\n---\n")
+    assert verify.command_for(layout, Task("t-abcdef", "T"), "ada")[0] == "make mine"
+    assert verify.command_for(layout, Task("t-abcdef", "T"), "bo")[0] == ""
+    assert verify.command_for(layout, Task("t-abcdef", "T", verify="own"), "ada")[0] == "own"
+    Path(layout.seat("ada").seat_md).write_text("---\nverify: [\n---\n")
+    assert verify.command_for(layout, Task("t-abcdef", "T"), "ada")[0] == ""
+
+
 def test_a_verification_that_does_not_end_is_ended_with_all_its_children(tmp_path: Path) -> None:
     """By the time limit; what keeps the pipe open does not hold the verb up."""
     pid_file = tmp_path / "pid"

@@ -134,13 +134,6 @@ def test_agents_are_told_commands_that_exist(tmp_path: Path) -> None:
     assert {"send-message", "check-inbox", "ack-inbox", "update-heartbeat", "create-task"} <= named
 
 
-def test_worker_seats_have_a_working_tree_of_their_own(tmp_path: Path) -> None:
-    """DESIGN.md section 10: true in the worker template, and nowhere else."""
-    project.init(str(tmp_path), seats={name: name for name in project.seat_templates()})
-    layout = layout_of(tmp_path)
-    assert [name for name in layout.seats_present() if seatfile.read(layout, name).worktree] == ["worker"]
-
-
 def test_bad_names_lay_nothing(tmp_path: Path) -> None:
     """A name that is a path, a template that is none: refused before the first file is made."""
     root = tmp_path / "p"
