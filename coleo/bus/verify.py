@@ -1,8 +1,8 @@
 """Proof before the tick: the command that has to pass before a task counts as done (DESIGN.md section 5).
 
 The task's own fenced block ``verify`` comes first, then its section's command (setting ``verify.sections``), then the
-seat's (``verify`` in seat.md), then the project's (setting ``verify.command``). It runs by ``sh -c`` in a session of its own, in the working tree of the
-caller, with a time limit; the end of its output is kept.
+seat's (``verify`` in seat.md), then the project's (setting ``verify.command``). It runs by ``sh -c`` in a session of
+its own, in the working tree of the caller, with a time limit; the end of its output is kept.
 """
 
 from __future__ import annotations
