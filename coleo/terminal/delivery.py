@@ -160,13 +160,14 @@ class Delivery:
         if look.unwritten:
             return "earlier keys are not read yet", None
         if harness.composer == "none":
-            return self._closed_line(look), None
+            why = self._closed_line(look)
+            return why, RETRY_S[-1] if why and not look.known else None
         if look.canonical:
             self._tries += 1
             return "the terminal is in line mode: the agent does not read", RETRY_S[min(self._tries, len(RETRY_S)) - 1]
         self._tries = 0
         if not look.known:
-            return f"the screen is not known: {reading.evidence}", None
+            return f"the screen is not known: {reading.evidence}", RETRY_S[-1]
         if reading.dialog:
             return f"a dialog is open: {reading.evidence}", None
         if reading.composer == "draft":
@@ -211,9 +212,10 @@ class Delivery:
 
     def _showing(self, look: Look) -> Step:
         if look.reading.dialog or not look.known:
-            self._reason(f"no Enter yet: {look.reading.evidence}")
+            if look.known:
+                self._reason(f"no Enter yet: {look.reading.evidence}")
             self._since = look.now
-            return Step()
+            return Step(again_s=None if look.known else RETRY_S[-1])
         if self._seen(look):
             self._go(Phase.SETTLING, look)
             return Step(again_s=self._harness.settle_ms / 1000)

@@ -262,8 +262,17 @@ class Emulator(pyte.Screen):
             self.dirty.update(range(self.lines))
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
-        """Another size; what does not fit any more is gone."""
+        """Another size. Rows below the text go first, then those at the top, as terminals do it."""
+        lines = lines or self.lines
+        if lines < self.lines:
+            up = max(0, self.cursor.y - lines + 1)
+            kept = {y - up: line for y, line in self.buffer.items() if up <= y < up + lines}
+            self.buffer.clear()
+            self.buffer.update(kept)
+            self.cursor.y -= up
+        self.lines = lines
         super().resize(lines, columns)
+        self.set_margins()
         self._rows.clear()
         self.cursor.x, self.cursor.y = min(self.cursor.x, self.columns - 1), min(self.cursor.y, self.lines - 1)
 

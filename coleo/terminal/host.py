@@ -228,7 +228,7 @@ class Host:
         self._record_exit()
         self.server.event({"event": "exit", "status": self.status().as_json()})
         for connection in self.server.attached:
-            self.server.drop(connection)
+            self.server.finish(connection)
         self.terminal.close()
         if self.stopper is None:
             assert self.child is not None

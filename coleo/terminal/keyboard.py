@@ -76,6 +76,8 @@ class Keyboard:
                 self._loop.again("deliver", step.again_s, self._advance)
             if not (step.write or step.drop) or self._terminal.outbox:
                 break
+            # What was seen was seen before this write: it proves nothing of what the write has done.
+            known = False
         if self._held and not self.busy:
             self.release()
 

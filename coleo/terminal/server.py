@@ -99,18 +99,22 @@ class Server:
     def close(self) -> None:
         """Sends what can be sent, ends all connections, removes the socket's file if it still is this one."""
         for connection in list(self._connections.values()):
-            connection.sock.settimeout(1.0)
-            try:
-                connection.sock.sendall(bytes(connection.unsent))
-            except OSError:
-                pass
-            self.drop(connection)
+            self.finish(connection)
         if self._listener is not None:
             if self._mine():
                 os.unlink(self.path)
             self._loop.read(self._listener.fileno(), None)
             self._listener.close()
             self._listener = None
+
+    def finish(self, connection: Connection) -> None:
+        """Ends one connection; it is given a second to take what is for it."""
+        connection.sock.settimeout(1.0)
+        try:
+            connection.sock.sendall(bytes(connection.unsent))
+        except OSError:
+            pass
+        self.drop(connection)
 
     def drop(self, connection: Connection) -> None:
         """Ends one connection."""

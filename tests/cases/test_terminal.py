@@ -276,6 +276,7 @@ def test_a16_keys_in_the_middle_of_a_delivery(tmp_path: Path) -> None:
         agent.until("ready")
         person = Person(agent)
         deliver(agent, message("hello"))
+        agent.until_delivery("m-1", "pasted")
         person.type("draft")
         agent.until_delivery("m-1", "submitted")
         eventually(lambda: agent.bytes_got().endswith(b"draft"))

@@ -47,7 +47,7 @@ class Story:
         step = self.queue.step(Look(now=self.now, at=950 + self.now, reading=reading, **values))
         while step.write:
             # As the host does: what is written is out, and it looks again at once.
-            values["unwritten"] = stuck
+            values |= {"unwritten": stuck, "known": False}
             self.written.append(step.write)
             self.again_s = step.again_s
             step = self.queue.step(Look(now=self.now, at=950 + self.now, reading=reading, **values))

@@ -111,10 +111,13 @@ def test_equal_cells_are_one_object() -> None:
 def test_smaller_and_larger() -> None:
     """A resize keeps what fits, and the cursor on the screen."""
     screen = Emulator(4, 10)
-    screen.feed("0123456789\r\nx\x1b[4;10H")
+    screen.feed("0123456789\r\nx")
     screen.resize(3, 5)
-    assert screen.rows() == ("x", "", "")
-    assert (screen.cursor.y, screen.cursor.x) == (2, 4)
+    assert screen.rows() == ("01234", "x", "")
+    screen.feed("\r\ny\x1b[4;10H")
+    screen.resize(2, 5)
+    assert screen.rows() == ("x", "y")
+    assert (screen.cursor.y, screen.cursor.x) == (1, 4)
     screen.resize(4, 8)
     screen.feed("\x1b[Hhello world")
     assert screen.rows()[:2] == ("hello wo", "rld")
