@@ -14,8 +14,7 @@ def show(text: str, *, lines: bool = False) -> str:
 
     One row, unless `lines` keeps the line feeds. Lone surrogates become U+FFFD.
     """
-    whole = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
-    return whole.translate(_SHOWN_LINES if lines else _SHOWN)
+    return without_surrogates(text).translate(_SHOWN_LINES if lines else _SHOWN)
 
 
 def sanitise(text: str) -> str:
@@ -24,7 +23,12 @@ def sanitise(text: str) -> str:
     CRLF and CR become LF; C0 but LF and TAB, DEL and C1 are removed one by one (an unterminated sequence
     swallows nothing); trailing line feeds are stripped; lone surrogates become U+FFFD.
     """
-    whole = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not whole.isascii():
-        whole = whole.encode("utf-8", "replace").decode("utf-8")
+    whole = without_surrogates(text).replace("\r\n", "\n").replace("\r", "\n")
     return whole.translate(_DROPPED).rstrip("\n")
+
+
+def without_surrogates(text: str) -> str:
+    """`text` with lone surrogates as U+FFFD: no file and no terminal can hold them."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
