@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from coleo.model.record import Record
@@ -38,14 +40,16 @@ def test_a_record_cannot_be_changed_only_replaced() -> None:
     assert point == Point(1)
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: Point(), lambda: Point(1, 2, 3), lambda: Point(1, x=2), lambda: Point(1, z=2)]
-)
-def test_what_does_not_fit_is_refused(make: object) -> None:
+@pytest.mark.parametrize(("args", "kwargs"), [((), {}), ((1, 2, 3), {}), ((1,), {"x": 2}), ((1,), {"z": 2})], ids=str)
+def test_what_does_not_fit_is_refused(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     with pytest.raises(TypeError):
-        make()  # type: ignore[operator]
+        Point(*args, **kwargs)
     with pytest.raises(TypeError):
         Point(1).replace(z=1)
+
+
+def test_equal_records_have_equal_hashes_however_they_were_made() -> None:
+    assert hash(Point(y=2, x=1)) == hash(Point(1, 2)) == hash(Point(1).replace(y=2))
 
 
 def test_match_by_place() -> None:
