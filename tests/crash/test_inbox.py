@@ -1,0 +1,15 @@
+"""Crash points of the inbox: no word lost, no task doubled, whatever happens between two calls and afterwards."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.crash.running import CrashRun
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.mark.parametrize("name", ["inbox", "inbox_goes_on", "inbox_without_run"])
+def test_each_word_is_taken_once(crash: CrashRun, name: str) -> None:
+    """Restarted as it is; with a line that somebody added before the restart; with all of run/ deleted."""
+    crash.survives(f"scenarios_inbox:{name}")
