@@ -6,7 +6,7 @@ Order of writes (DESIGN.md section 4 "Inbox rules"), each safe to be cut off at 
     journal   what will be done with them: ``run/cache/inbox.json``, ``pending``
     notes     repeats of known tasks, into their files
     plan      new tasks, one write at its end; only those that do not stand there yet
-    journal   ``taken``: these bytes are done
+    journal   ``taken``: these bytes are done, and then that they are being cleared
     clear     the inbox, if it holds exactly these bytes; lines that came meanwhile are taken first
     archive   the record is done
 
@@ -19,18 +19,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import Counter
 
 from coleo.files import atomic, inboxarchive, inplace, locks, planadd, unread
 from coleo.files.editorlock import unsaved
 from coleo.files.inboxparse import InboxItem, InboxRead, parse
 from coleo.files.inboxplan import Alike, Batch, Note, as_json, decide, from_json, open_tasks, with_group
 from coleo.files.layout import Layout, make_private
-from coleo.files.markdown import PlanParser, parser_of
-from coleo.files.planadd import PlanItem
+from coleo.files.markdown import parser_of
 from coleo.files.planlook import in_conflict, read_regular
 from coleo.model.errors import CannotBeDone
-from coleo.model.plan import TaskSet, title_key
+from coleo.model.plan import PLAN, TaskSet
 from coleo.model.record import Record
 
 TYPE_CHECKING = False
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["Alike", "InboxItem", "InboxRead", "InboxTaken", "Note", "parse", "sync"]
 
 SETTLE_S = 2.0
-WAIT_FOR_PLAN_S = 10.0
 LOCK_WAIT_S = 30.0
 BUSY_AGAIN_S = 1.0
 _ROUNDS = 20
@@ -153,10 +150,13 @@ class _Sync:
         wait = self._waits(data, info)
         if wait is not None:
             return self._again(wait)
-        batch = self._decide(read)
+        known = inboxarchive.unfinished(self.layout, rest, info.st_ino)
+        at = known.at if known else self.now
+        batch = self._decide(read, at)
         if batch is None:
             return self._again(self.now + BUSY_AGAIN_S)
-        self._take(data, rest, info, read, batch)
+        name = known.id if known else ""
+        self._take(data, rest, info, read, batch, at, name)
         return True
 
     def _again(self, at: float) -> bool:
@@ -171,9 +171,12 @@ class _Sync:
         mine = _uncleared.get(self.layout.inbox)
         if mine and mine[0] == taken["batch"] and data.startswith(mine[1]):
             return mine[1]
+        # When a process ended while it cleared, the same words may be a new drop: then only the very file of that time
+        # counts as taken.
         same = (info.st_ino, info.st_mtime_ns, len(data)) == (taken["ino"], taken["mtime_ns"], taken["size"])
-        if same and hashlib.sha256(data).hexdigest() == taken["sha"]:
-            return data
+        part = data[: taken["size"]]
+        if (same or not taken["clearing"]) and hashlib.sha256(part).hexdigest() == taken["sha"]:
+            return part
         self._cleared()
         return b""
 
@@ -190,39 +193,44 @@ class _Sync:
             return since + self.settle_s
         return self.now + BUSY_AGAIN_S if unsaved(self.layout.inbox) else None
 
-    def _decide(self, read: InboxRead) -> Batch | None:
-        """What to do with the items; None when a repeat should wait until the plan's last line has become a task."""
-        data, info = self._plan()
+    def _decide(self, read: InboxRead, at: float) -> Batch | None:
+        """What to do with the items; None when one repeats a line of the plan that has not become a task yet.
+
+        at: when they were first taken; it stands in the notes, so that none is written twice.
+        """
+        data = self._plan()
         lines = parser_of(self.layout.plan).parse(data, frozenset(self.layout.seats_present())).rows
-        batch = decide(read, open_tasks(self.tasks.present(), lines), self.now)
+        batch = decide(read, open_tasks(self.tasks.present(), lines), at)
         if not batch.waits:
             return batch
-        if 0 <= self.now - info.st_mtime < WAIT_FOR_PLAN_S:
+        last = self.tasks.files.get(PLAN)
+        if last is None or last.settled_sha != hashlib.sha256(data).hexdigest():
             return None
-        return decide(read, open_tasks(self.tasks.present(), ()), self.now)
+        return decide(read, open_tasks(self.tasks.present(), ()), at)
 
-    def _plan(self) -> tuple[bytes, os.stat_result]:
+    def _plan(self) -> bytes:
         """The plan, which must be there and whole before anything is taken for it. Raises CannotBeDone."""
         file = os.path.relpath(self.layout.plan, self.layout.root)
         try:
-            data, info = read_regular(self.layout.plan)
+            data, _info = read_regular(self.layout.plan)
         except FileNotFoundError:
             raise CannotBeDone(
                 "there is no plan: the inbox waits", file=file, todo="make it again, or `coleo init`"
             ) from None
         if in_conflict(data):
             raise CannotBeDone("the plan holds conflict markers: the inbox waits", file=file)
-        return data, info
+        return data
 
-    def _take(self, data: bytes, rest: bytes, info: os.stat_result, read: InboxRead, batch: Batch) -> None:
+    def _take(
+        self, data: bytes, rest: bytes, info: os.stat_result, read: InboxRead, batch: Batch, at: float, name: str
+    ) -> None:
+        """name: of the archive's record, when there is one already."""
         items = [with_group(item) for item in batch.added]
-        plan = self._plan()[0]
+        plan = self._plan()
         seats = frozenset(self.layout.seats_present())
         # Raises now, before anything is written, when the plan has an open end.
         planadd.addition(plan, items, parser=parser_of(self.layout.plan), seats=seats)
-        known = inboxarchive.unfinished(self.layout, rest, info.st_ino)
-        at = known.at if known else self.now
-        name = known.id if known else inboxarchive.add(self.layout, rest, at, info.st_ino)
+        name = name or inboxarchive.add(self.layout, rest, at, info.st_ino)
         pending = {
             "batch": name,
             "at": at,
@@ -231,7 +239,7 @@ class _Sync:
             "size": len(data),
             "sha": hashlib.sha256(data).hexdigest(),
             "items": as_json(items),
-            "there": _counts(plan, items),
+            "there": planadd.counts(plan, items),
             "notes": [[note.task_id, note.text] for note in batch.notes],
             "unclaimed": [list(row) for row in read.unclaimed],
         }
@@ -254,21 +262,22 @@ class _Sync:
             self.write_note(Note(task_id, text))
         items = from_json(pending["items"])
         planadd.append(
-            self.layout, lambda data: _missing(data, items, pending["there"]), deadline_s=self.deadline_s
+            self.layout, lambda data: planadd.missing(data, items, pending["there"]), deadline_s=self.deadline_s
         )  # fmt: skip
         unread.add(self.layout, pending["batch"], pending["at"], [(row[0], row[1]) for row in pending["unclaimed"]])
         taken = {name: pending[name] for name in ("batch", "at", "ino", "mtime_ns", "size", "sha")}
         taken["batches"] = [*pending["earlier"], [pending["batch"], pending["at"]]]
+        taken["clearing"] = False
         self._save({"taken": taken})
 
     def _clear(self, taken: bytes) -> bool:
         """Empty the inbox. True when it grew meanwhile."""
+        self._save({"taken": {**self.state["taken"], "clearing": True}})
         try:
             inplace.clear(self.layout.inbox, taken)
-        except inplace.Changed:
-            return True
-        except inplace.Busy:
-            return self._again(self.now + BUSY_AGAIN_S)
+        except (inplace.Changed, inplace.Busy) as error:
+            self._save({"taken": {**self.state["taken"], "clearing": False}})
+            return isinstance(error, inplace.Changed) or self._again(self.now + BUSY_AGAIN_S)
         self._cleared()
         return False
 
@@ -292,33 +301,3 @@ class _Sync:
         make_private(self.layout.cache)
         atomic.write_json(self.state_path, state)
         self.state = state
-
-
-def _titles(data: bytes) -> Counter[str]:
-    """How often each title stands in a plan; ``@name`` stays in, so that it is the same whatever seats there are."""
-    return Counter(title_key(row.title) for row in parser_of("titles of a plan").parse(data).rows)
-
-
-def _keys(items: list[PlanItem]) -> list[str]:
-    """The title of each item as `_titles` counts it."""
-    rows = [PlanParser().parse(planadd.block([item])).rows for item in items]
-    return [title_key(row[0].title) if row else "" for row in rows]
-
-
-def _counts(data: bytes, items: list[PlanItem]) -> dict[str, int]:
-    """How many lines with the titles of these items the plan has."""
-    there = _titles(data)
-    return {key: there[key] for key in _keys(items)}
-
-
-def _missing(data: bytes, items: list[PlanItem], before: dict[str, int]) -> list[PlanItem]:
-    """The items that do not stand in the plan yet. before: how many lines had their titles when they were taken."""
-    there = _titles(data)
-    more = {key: there[key] - count for key, count in before.items()}
-    left = []
-    for item, key in zip(items, _keys(items), strict=True):
-        if more.get(key, 0) > 0:
-            more[key] -= 1
-        else:
-            left.append(item)
-    return left

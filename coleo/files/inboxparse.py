@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from coleo.files.markdown import PlanParser
-from coleo.files.markdown_items import dedent, split_lines
+from coleo.files.markdown_rows import dedent, split_lines
 from coleo.files.planadd import PlanItem, block
 from coleo.model.plan import Heading, Line, PlanWarning, title_key
 from coleo.model.record import Record
@@ -91,7 +91,7 @@ class _Inbox:
         if head and head.level > 1 and head.text and (text or not tasks):
             raw = PlanItem(self._title(start, body), tuple(self._trimmed(left)))
             line = self.parser.parse(block([raw]), self.seats).rows
-            last = max([row for row, _text in text], default=start)
+            last = max([row for row, _text in text], default=body - 1)
             self.items.append(
                 InboxItem(line[0].title if line else "", start, last, None, line[0].description if line else "", raw)
             )

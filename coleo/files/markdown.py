@@ -12,7 +12,8 @@ import re
 
 from coleo.files.markdown_blocks import PlanBlocks
 from coleo.files.markdown_cuts import cuts_again
-from coleo.files.markdown_items import Item, Part, read_part, split_lines
+from coleo.files.markdown_items import Item, Part, read_part
+from coleo.files.markdown_rows import split_lines
 from coleo.model.plan import PLAN, Heading, Line, PlanWarning, changed, title_key
 from coleo.model.record import Record
 from coleo.model.titles import SHOWN_LENGTH

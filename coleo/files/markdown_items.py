@@ -12,11 +12,11 @@ from typing import Any
 
 from coleo.files.markdown_blocks import PlanBlocks
 from coleo.files.markdown_links import plan_links, texts
+from coleo.files.markdown_rows import comments_of, dedent, split_lines
 from coleo.model.plan import Block, title_key
 from coleo.model.record import Record
 from coleo.model.titles import split_marks
 
-_LINE_END = re.compile(rb"\r\n|\r|\n")
 _SHELL = r"(?:[ \t>*+-]|\d{1,9}[.)])*"
 _BOX = re.compile(rf"(?P<before>{_SHELL}\[)(?:(?P<state>[^\]\\])\](?P<gap>[ \t]*))(?P<rest>.?)")
 _INFO = re.compile(rf"(?P<before>{_SHELL})(?:`{{3,}}[ \t]*[^`\s][^`]*|~{{3,}}[ \t]*[^\s~].*)$")
@@ -31,9 +31,6 @@ _IN_INFO = re.compile("\ue000f(\\d+)\ue001")
 _SENTINEL = re.compile("\ue000[a-z]\\d+\ue001|\ue002")
 _PRIVATE = re.compile("[\ue000-\ue0ff]")
 _HTML_COMMENT = re.compile(r"<!--.*?-->")
-_COMMENT = re.compile(r" {0,3}> ?comment: ?(.*)", re.I)
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})\s*(.*)")
-_QUOTED = re.compile(r" {0,3}> ?(.*)")
 
 # White space that is none to Markdown but is to Python: out of mistune's sight, and back in headings.
 _EXOTIC = "\v\f\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
@@ -82,19 +79,6 @@ class Part(Record):
     lines: int
     unclosed: bool
     names: dict[str, int] | None
-
-
-def split_lines(data: bytes) -> tuple[list[bytes], list[int]]:
-    """The lines without their ends, and where each begins. Only LF, CRLF and CR end lines."""
-    lines, starts, pos = [], [], 0
-    for end in _LINE_END.finditer(data):
-        lines.append(data[pos : end.start()])
-        starts.append(pos)
-        pos = end.end()
-    if pos < len(data):
-        lines.append(data[pos:])
-        starts.append(pos)
-    return lines, starts
 
 
 def read_part(data: bytes, seats: frozenset[str], blocks: PlanBlocks) -> Part:
@@ -299,38 +283,3 @@ def _length(lines: list[str]) -> int:
     while last > first + 1 and not lines[last - 1].strip():
         last -= 1
     return last - first
-
-
-def dedent(line: str, columns: int) -> str:
-    """`line` without up to `columns` columns of leading white space; what is left of a tab becomes spaces."""
-    width = index = 0
-    while index < len(line) and width < columns and line[index] in " \t":
-        width += 4 - width % 4 if line[index] == "\t" else 1
-        index += 1
-    return " " * (width - columns) + line[index:] if width > columns else line[index:]
-
-
-def comments_of(rows: list[str], *, quoted: bool = True) -> tuple[list[str], list[str]]:
-    """Split rows into the texts of ``> Comment:`` quotes and all other rows. quoted: rows still have their ``>``."""
-    comments: list[str] = []
-    rest: list[str] = []
-    inside, fence = False, ""
-    for row in rows:
-        if not quoted:
-            row = "> " + row
-        mark = _FENCE.match(row)
-        if mark and (not fence or (mark[1].startswith(fence) and not mark[2])):
-            fence = "" if fence else mark[1]
-        elif fence:
-            rest.append(row)
-            continue
-        begins, goes_on = _COMMENT.match(row), _QUOTED.match(row)
-        if begins:
-            comments.append(begins[1].rstrip())
-            inside = True
-        elif inside and goes_on:
-            comments[-1] = f"{comments[-1]}\n{goes_on[1].rstrip()}"
-        else:
-            inside = False
-            rest.append(row)
-    return [text.strip() for text in comments if text.strip()], rest

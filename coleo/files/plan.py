@@ -15,7 +15,7 @@ from coleo.files.layout import Layout
 from coleo.files.markdown import parser_of
 from coleo.files.planadd import PlanItem
 from coleo.files.planlinks import OUTSIDE, leads_outside, line_of, sub_plan
-from coleo.files.planlook import CONFLICT, MISSING, Look, look
+from coleo.files.planlook import CONFLICT, MISSING, Look, in_conflict, look
 from coleo.model.plan import (
     INBOX_SECTION,
     PLAN,
@@ -198,12 +198,15 @@ def find(lines: Iterable[Line], task: Task) -> Line | None:
 def tick(layout: Layout, task: Task, done: bool = True, *, deadline_s: float = 10.0) -> bool:
     """Make the box of `task` say done (or open). True when it does now; False when its line is not in the file.
 
-    Raises inplace.Busy or inplace.Changed when the file could not be had in time, OSError as writing does.
+    Raises inplace.Busy or inplace.Changed when the file could not be had in time (Busy at once while it holds conflict
+    markers), OSError as writing does.
     """
     path = os.path.join(layout.project, task.file)
     seats = frozenset(layout.seats_present())
 
-    def change(data: bytes) -> bool:
+    def change(data: bytes) -> bool | None:
+        if in_conflict(data):
+            return None
         parsed = parser_of(path, task.file).parse(data, seats)
         row = find(parsed.rows, task)
         if row is None:
@@ -213,9 +216,12 @@ def tick(layout: Layout, task: Task, done: bool = True, *, deadline_s: float = 1
         return True
 
     try:
-        return inplace.retrying(change, path, deadline_s)
+        found = inplace.retrying(change, path, deadline_s)
     except FileNotFoundError:
         return False
+    if found is None:
+        raise inplace.Busy(path)
+    return found
 
 
 def add_items(layout: Layout, items: Iterable[PlanItem], section: str = INBOX_SECTION) -> None:

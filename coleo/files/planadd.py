@@ -8,6 +8,7 @@ out as meant (the plan ends inside a fence or a comment) is not written.
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 from coleo.files import inplace
 from coleo.files.layout import Layout
@@ -19,7 +20,7 @@ from coleo.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 class PlanItem(Record):
@@ -143,3 +144,33 @@ def append(
     except CannotBeDone as error:
         error.file = error.file or file
         raise
+
+
+def counts(data: bytes, items: Sequence[PlanItem]) -> dict[str, int]:
+    """How many lines with the titles of these items a plan has: by title key, for `missing`."""
+    there = _titles_in(data)
+    return {key: there[key] for key in _keys(items)}
+
+
+def missing(data: bytes, items: Sequence[PlanItem], before: Mapping[str, int]) -> list[PlanItem]:
+    """The items that do not stand in a plan yet. before: what `counts` said when they were about to be added."""
+    there = _titles_in(data)
+    more = {key: there[key] - count for key, count in before.items()}
+    left = []
+    for one, key in zip(items, _keys(items), strict=True):
+        if more.get(key, 0) > 0:
+            more[key] -= 1
+        else:
+            left.append(one)
+    return left
+
+
+def _titles_in(data: bytes) -> Counter[str]:
+    """How often each title stands in a plan; ``@name`` stays in, so that it is the same whatever seats there are."""
+    return Counter(title_key(row.title) for row in parser_of("titles of a plan").parse(data).rows)
+
+
+def _keys(items: Sequence[PlanItem]) -> list[str]:
+    """The title of each item as `_titles_in` counts it."""
+    rows = [PlanParser().parse(block([one])).rows for one in items]
+    return [title_key(row[0].title) if row else "" for row in rows]

@@ -369,6 +369,14 @@ def test_a_tick_races_a_save_and_the_save_wins(project: Clocked, monkeypatch: py
     assert Path(project.layout.plan).read_text() == "# P\n- [ ] zero\n- [x] one\n- [x] two\nmore\n"
 
 
+def test_a_plan_in_conflict_is_not_ticked(project: Clocked) -> None:
+    """Which of the two sides it would be is for a person to say: try again later."""
+    project.save(CONFLICT)
+    with pytest.raises(inplace.Busy):
+        plan.tick(project.layout, project.task("one"))
+    assert Path(project.layout.plan).read_text() == CONFLICT
+
+
 def test_a_tick_keeps_symlink_inode_and_mode(project: Clocked) -> None:
     real = Path(project.layout.root, "real.md")
     os.rename(project.layout.plan, real)
