@@ -6,7 +6,7 @@ import re
 
 from coleo.bus import tasks
 from coleo.bus.tasks import Board
-from coleo.files import arms, atomic, desired, front, heartbeats, locks, mailbox
+from coleo.files import arms, atomic, desired, front, heartbeats, locks, mailbox, unread
 from coleo.files.layout import Layout
 from coleo.files.process import valid_pid
 from coleo.model.arm import Arm, ArmState
@@ -36,7 +36,7 @@ def overview(layout: Layout, now: float) -> dict[str, Any]:
         "tasks": counts(board),
         "plan_warnings": [_warning(warning) for warning in board.plan.warnings],
         "problems": [*board.problems.values(), *([wishes.problem] if wishes.problem else [])],
-        "unread": unread(layout),
+        "unread": len(unread.unread(layout)),
     }
 
 
@@ -97,11 +97,6 @@ def counts(board: Board) -> dict[str, int]:
     for task_id in board.files.keys() - board.tasks.keys():
         found[board.status(task_id).value] += 1
     return {**found, "waiting": waiting}
-
-
-def unread(layout: Layout) -> int:
-    """How many lines of the inbox made no task and were not looked at yet."""
-    return 0
 
 
 def _warning(warning: Any) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def _seat_because(story: SeatStory, arm: Arm) -> Iterator[str]:
     if arm.state is ArmState.DISCONNECTED and arm.before is not None:
         yield f"before that it was {arm.before.value}"
     if arm.waiting and arm.waiting not in (arm.parked, unwanted):
-        yield f"waits: {arm.waiting}"
+        yield arm.waiting
     if arm.deaths:
         yield f"{arm.deaths} early {'death' if arm.deaths == 1 else 'deaths'} since it was last healthy"
 

@@ -21,6 +21,7 @@ AllOrSeat = Annotated[str | None, typer.Argument(metavar="[SEAT]", autocompletio
 
 #: How long the brain may take for a stop of all arms: three tries of 5 s each, and some air.
 DOWN_S = 60.0
+DOUBT_S = 3.0
 ANSWER_S = 10.0
 
 
@@ -62,14 +63,14 @@ def down(
     """Stop all arms, in parallel and gracefully, and then the brain. Tasks in work go back to open."""
     layout = here()
     pid = named.brain_pid(layout)
+    if pid is None and not brain_only and starting.adopt(layout):
+        pid = named.brain_pid(layout)
     if pid is None:
-        stopped = [] if brain_only else starting.end_without_brain(layout)
-        message = f"no brain runs; stopped {', '.join(stopped)}" if stopped else "nothing runs here"
-        _tell(json, message, running=False, stopped=stopped)
+        _tell(json, "nothing runs here", running=False, pid=None)
         return
     request = requests.ask(layout, "down", {"arms": not brain_only}, now=out.now())
     doorbell.ring(layout, "requests")
-    found = requests.wait(layout, request, deadline_s=DOWN_S, alive=lambda: named.brain_pid(layout) is not None)
+    found = _end_of(layout, request, arms_too=not brain_only)
     if not starting.gone(layout, ANSWER_S if found else 0.5):
         requests.withdraw(layout, request)
         raise CannotBeDone(
@@ -78,6 +79,20 @@ def down(
             todo=f"look into {starting.log_path(layout)}; kill {pid} ends it at once, the arms go on",
         )
     _tell(json, str((found or {}).get("message") or "the brain has ended"), running=False, pid=pid)
+
+
+def _end_of(layout: Layout, request: str, *, arms_too: bool) -> dict[str, object] | None:
+    """The brain's answer at its end. Arms that nobody has told to end after a while are told from here."""
+
+    def alive() -> bool:
+        return named.brain_pid(layout) is not None
+
+    found = requests.wait(layout, request, deadline_s=DOUBT_S, alive=alive)
+    if found is None and alive():
+        if arms_too:
+            starting.stop_forgotten(layout)
+        found = requests.wait(layout, request, deadline_s=DOWN_S - DOUBT_S, alive=alive)
+    return found
 
 
 def pause(

@@ -166,7 +166,8 @@ def _schedules(layout: Layout) -> Iterator[Finding]:
 
 
 def _plan(layout: Layout, now: float) -> Iterator[Finding]:
-    tasks = plan.read(layout, None, now, None, taskfile.bindings(layout)).taskset
+    # A line counts once its file has been still for a while; what is to be checked is what will count then.
+    tasks = plan.read(layout, None, now + 86_400, None, taskfile.bindings(layout)).taskset
     for warning in tasks.warnings:
         text = warning.text[:200] or None
         yield Finding("plan", warning.why, _in_project(layout, warning.file), warning.line, found=text,

@@ -9,6 +9,8 @@ import typer
 
 from coleo.cli import out
 from coleo.cli.app import Json, command, here
+from coleo.files import explain
+from coleo.files import unread as unread_lines
 from coleo.model.errors import BadInput
 
 File = Annotated[
@@ -24,15 +26,13 @@ def register(app: typer.Typer) -> None:
 
 def plan(file: File = None, json: Json = False) -> None:
     """Show which tasks coleo sees in a plan. Works on any file, also outside of a project."""
-    from coleo.files import explain
-
     facts = explain.plan_file(_path(file, "plan"))
     if json:
         out.emit(facts)
         return
     out.table(("LINE", "", "TITLE", "SECTION"), [_task_row(task) for task in facts["tasks"]], wide="TITLE")
     out.line(f"{len(facts['tasks'])} tasks, {sum(bool(task['done']) for task in facts['tasks'])} done")
-    for warning in facts.get("warnings", ()):
+    for warning in facts["warnings"]:
         out.line(_warning(warning))
 
 
@@ -41,11 +41,10 @@ def _task_row(task: dict[str, Any]) -> tuple[str, str, str, str]:
     return str(task["line"]), box, "  " * int(task.get("depth") or 0) + str(task["title"]), str(task["section"] or "-")
 
 
-def _warning(warning: Any) -> str:
-    if isinstance(warning, dict):
-        line = f":{warning['line']}" if warning.get("line") else ""
-        return out.title(f"warning: {warning.get('file', '')}{line}: {warning.get('why', '')}")
-    return out.title(f"warning: {warning}")
+def _warning(warning: dict[str, Any]) -> str:
+    line = f":{warning['line']}" if warning["line"] else ""
+    text = f" ({warning['text']})" if warning["text"] else ""
+    return out.title(f"warning: {warning['file']}{line}: {warning['why']}{text}")
 
 
 def _path(file: str | None, what: str) -> str:
@@ -71,24 +70,43 @@ def inbox(
     if unread:
         _unread(json)
         return
-    from coleo.files import explain
-
     if file is None and against is None:
         against = here().plan
     facts = explain.inbox_file(_path(file, "inbox"), against)
     if json:
         out.emit(facts)
         return
-    rows = [(str(item["line"]), str(item["title"]), _fate(item)) for item in facts["tasks"]]
+    rows = [(item["line"], item["title"], _fate(item)) for item in facts["tasks"]]
+    rows += [(item["line"], item["title"], f"a note of {_name(item['of'])}") for item in facts["duplicates"]]
     if rows:
-        out.table(("LINE", "TITLE", "BECOMES"), rows, wide="TITLE")
-    out.line(f"{len(rows)} items")
-    for left in facts.get("unclaimed", ()):
-        text = left.get("text", left) if isinstance(left, dict) else left
-        out.line(out.title(f"makes no task: {text}"))
+        sorted_rows = [(str(line), str(title), fate) for line, title, fate in sorted(rows)]
+        out.table(("LINE", "TITLE", "BECOMES"), sorted_rows, wide="TITLE")
+    out.line(f"{len(facts['tasks'])} tasks, {len(facts['duplicates'])} repeats")
+    for left in facts["no_task"]:
+        out.line(out.title(f"makes no task, line {left['line']}: {left['text']}"))
+    for warning in facts["warnings"]:
+        out.line(_warning(warning))
 
 
 def _fate(item: dict[str, Any]) -> str:
-    if item.get("duplicate_of"):
-        return f"a note of {item['duplicate_of']}"
-    return f"a task (similar to {item['similar_to']})" if item.get("similar_to") else "a task"
+    if item.get("done"):
+        return "a task, done"
+    return f"a task, similar to {_name(item['similar_to'])}" if item.get("similar_to") else "a task"
+
+
+def _name(of: dict[str, Any]) -> str:
+    return str(of["id"]) if "id" in of else f"line {of['line']}"
+
+
+def _unread(json: bool) -> None:
+    layout = here()
+    rows = unread_lines.unread(layout)
+    if json:
+        out.emit({"unread": [row.as_dict() for row in rows]})
+    for row in rows:
+        if not json:
+            out.line(out.title(f"{row.at}  line {row.line}: {row.text}", 500))
+    if not rows and not json:
+        out.line("nothing: every line of the inbox became a task or was looked at")
+    if rows:
+        unread_lines.mark_seen(layout)

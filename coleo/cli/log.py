@@ -79,7 +79,8 @@ def row(entry: Entry) -> str:
     when = out.when(at) if at is not None else str(entry.get("ts", "?"))
     parts = [f"{entry.get('seat', '-'):<10}", f"{entry.get('action', '?'):<18}"]
     if "from_state" in entry or "to_state" in entry:
-        parts.append(f"{entry.get('from_state', '?')} → {entry.get('to_state', '?')}")
+        before = f"{entry['from_state']} " if entry.get("from_state") else ""
+        parts.append(f"{before}→ {entry.get('to_state', '?')}")
     rest = [name for name in _FIRST if name in entry]
     rest += [name for name in entry if name not in _FIRST and name not in _PLACED]
     parts += [_field(name, entry[name]) for name in rest if entry[name] not in (None, "", [], {})]

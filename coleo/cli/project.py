@@ -20,19 +20,17 @@ def register(app: typer.Typer) -> None:
 def init(
     folder: Annotated[str, typer.Argument(metavar="[FOLDER]", help="Where; the current folder.")] = ".",
     seat: Annotated[
-        list[str] | None, typer.Option("--seat", metavar="NAME[=TEMPLATE]", help="Make this seat too; worker.")
+        list[str] | None,
+        typer.Option("--seat", metavar="NAME[=TEMPLATE]", help="Seats to make; without it, one named shell."),
     ] = None,
     json: Json = False,
 ) -> None:
     """Lay down a project: .project/ for people, .coleo/ for the machine. Never overwrites anything."""
     from coleo.files import project
-    from coleo.files.layout import Layout
 
     root = os.path.realpath(folder)
-    laid = project.init(root)
-    for word in seat or ():
-        name, _, template = word.partition("=")
-        laid += project.seat_add(Layout(root), name, template or "worker")
+    seats = {name: template or "worker" for name, _, template in (word.partition("=") for word in seat or ())}
+    laid = project.init(root, seats=seats or None)
     if json:
         out.emit({"project": root, "files": laid})
         return
@@ -40,7 +38,7 @@ def init(
         out.line(f"  {path}")
     out.line(f"{root} is a project" if laid else f"{root} was a project already: nothing to do")
     if laid:
-        out.line("next: write `- [ ] something` into .project/plan.md; coleo seat add ada; coleo up")
+        out.line("next: write `- [ ] something` into .project/plan.md, then: coleo up")
 
 
 def check(

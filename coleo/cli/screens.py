@@ -55,7 +55,7 @@ def screen(
     if svg is not None:
         out.line(f"{svg} shows the screen of {seat}")
         return
-    for row in shot.rows:
+    for row in shot.text.split("\n"):
         out.line(row)
     if not shot.known:
         out.note("the screen may be out of date: output was too fast to follow, and nothing has redrawn it since")

@@ -108,7 +108,7 @@ def show(name: Seat, json: Json = False) -> int:
     if json:
         out.emit({**facts, "config": config.as_dict() if config else None, "problem": problem or None})
         return 2 if problem else 0
-    out.table(status.HEAD, status.rows({"seats": [facts]}, at), wide="TASK")
+    out.table(status.HEAD, status.rows({"seats": [facts], "brain": overview.brain(layout)}, at), wide="TASK")
     out.line()
     if problem:
         out.line(problem, lines=True)

@@ -123,23 +123,44 @@ def log_path(layout: Layout) -> str:
 
 
 def living(layout: Layout) -> list[str]:
-    """Seats whose host or agent still runs, by the identity that their record names."""
-    return [
+    """Seats whose host or agent still runs: by the identity in their record, or found by a host's environment."""
+    from coleo.daemon.hosts import find_hosts
+
+    recorded = {
         name
         for name, arm in arms.read_all(layout).items()
         if any(one is not None and process.same(one) for one in (arm.host, arm.child))
-    ]
+    }
+    return sorted(recorded | find_hosts(layout).keys())
 
 
-def end_without_brain(layout: Layout) -> list[str]:
-    """Stop arms that outlived their brain: be the brain for as long as that takes. The seats that were stopped."""
-    from coleo.daemon.up import up
+def adopt(layout: Layout) -> list[str]:
+    """A brain for arms that outlived theirs, so that they can be ended in the ordinary way; it starts no others.
 
+    The seats that it found; [] when there are none, and no brain is started then.
+    """
     left = living(layout)
     if left:
-        requests.ask(layout, "down", {"arms": True}, now=out.now())
-        up(layout)
+        detach(layout, [f"brain.max_arms={len(left)}"])
     return left
+
+
+def stop_forgotten(layout: Layout) -> list[str]:
+    """Ask each host that was not told to end its arm, directly; the seats. For a stop that got lost on its way."""
+    from coleo.daemon.hosts import find_hosts
+    from coleo.terminal.client import ask
+    from coleo.terminal.protocol import HostGone, HostRefused
+
+    asked = []
+    for name in find_hosts(layout):
+        path = layout.host_socket(name)
+        try:
+            if not ask(path, {"op": "status"})["status"].get("stopping"):
+                ask(path, {"op": "stop", "reason": "coleo down"})
+                asked.append(name)
+        except (HostGone, HostRefused, OSError):
+            continue
+    return asked
 
 
 def gone(layout: Layout, within_s: float) -> bool:

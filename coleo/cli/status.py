@@ -70,20 +70,21 @@ def _tasks(count: dict[str, int]) -> str:
 
 def rows(facts: dict[str, Any], now: float) -> list[tuple[Cell, ...]]:
     """One row for each seat."""
-    return [_row(seat, now) for seat in facts["seats"]]
+    return [_row(seat, now, facts["brain"]["running"]) for seat in facts["seats"]]
 
 
-def _row(seat: dict[str, Any], now: float) -> tuple[Cell, ...]:
+def _row(seat: dict[str, Any], now: float, running: bool) -> tuple[Cell, ...]:
     state = seat["state"] + (" (paused)" if seat["paused"] else "")
     since = out.ago(parse(seat["since"]) if seat["since"] else None, now)
     tasks = ", ".join(f"{task['id']} {task['title']}" for task in seat["tasks"]) or "-"
     box = seat["mail"]
     mail = str(box["inbox"]) if not box["inflight"] else f"{box['inbox']}+{box['inflight']}"
-    return seat["seat"], (state, out.STYLES.get(seat["state"], "")), since, tasks, mail, next_of(seat, now)
+    coming = next_of(seat, now) if running else overview.needs_person(seat) or "-"
+    return seat["seat"], (state, out.STYLES.get(seat["state"], "")), since, tasks, mail, coming
 
 
 def next_of(seat: dict[str, Any], now: float) -> Cell:
-    """What a seat waits for or what comes next, in a few words."""
+    """What a seat waits for or what comes next, in a few words. Without a brain nothing of it is true."""
     person = overview.needs_person(seat)
     if person:
         return person, "bold red"
@@ -112,15 +113,16 @@ def remarks(facts: dict[str, Any]) -> Iterator[str]:
 
 def picture(facts: dict[str, Any], now: float) -> Any:
     """All of it as one thing that rich can draw."""
-    from rich.console import Group
+    from rich.console import Group, RenderableType
     from rich.text import Text
 
     from coleo.model.text import show as safe
 
     cells = [[(cell, "") if isinstance(cell, str) else cell for cell in row] for row in rows(facts, now)]
-    table = [Text(), out.rich_table(HEAD, cells, "TASK")] if cells else []
-    head = [Text(safe(text), style=style) for text, style in summary(facts)]
-    return Group(*head, *table, *(Text(safe(text)) for text in remarks(facts)))
+    parts: list[RenderableType] = [Text(safe(text), style=style) for text, style in summary(facts)]
+    if cells:
+        parts += [Text(), out.rich_table(HEAD, cells, "TASK")]
+    return Group(*parts, *(Text(safe(text)) for text in remarks(facts)))
 
 
 def _watch(layout: Layout) -> None:

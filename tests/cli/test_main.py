@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -57,12 +58,10 @@ def test_each_command_has_a_sentence_and_examples_that_it_understands(words: str
     assert command.help
     examples = [line.strip() for line in (command.epilog or "").splitlines()[2:]]
     assert examples, words
-    root = typer.main.get_command(entry.build(None))
+    root: Any = typer.main.get_command(entry.build(None))
     for example in examples:
         assert f"coleo {words}" in example
         call = example.partition("coleo ")[2].partition("   (")[0].partition(" |")[0]
-        import shlex
-
         given = shlex.split(call)
         if words in ("bus", "demo") or "--help" in given:
             continue
