@@ -75,12 +75,15 @@ def match(
     """
     found = Match(len(lines))
     touched = {binding.id: binding for binding in bindings}
-    elsewhere = {binding.id: _from_binding(binding, first) for binding in touched.values()}
-    elsewhere.update((task.id, task) for task in withdrawn)
     _ends([task for task in tasks if task.missing_since_at is None], lines, before, found)
     rest = found.rest()
     if not rest:
         return found
+    there = {task.id for task in tasks}
+    elsewhere = {task.id: task for task in withdrawn if task.id not in there}
+    for binding in touched.values():
+        if binding.id not in there and binding.id not in elsewhere:
+            elsewhere[binding.id] = _from_binding(binding, first)
     if any(lines[index].fixed_id for index in rest):
         _fixed(tasks, lines, elsewhere, touched, found)
     gone = [task for task in tasks if task.id not in found.used]
@@ -89,9 +92,6 @@ def match(
     if gone and found.rest():
         _headings(gone, tasks, lines, found)
         _moved([task for task in gone if task.id not in found.used], lines, found.rest(), found, "moved")
-    if elsewhere:
-        for task in tasks:
-            elsewhere.pop(task.id, None)
     _known(lines, settled, elsewhere, touched, found)
     _reworded(tasks, lines, settled, touched, vanished_after or {}, found)
     return found

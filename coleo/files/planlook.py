@@ -59,7 +59,7 @@ def look(path: str, before: FileState | None, had_tasks: bool, now: float, settl
         return Look(old, None, False, False, UNREADABLE, os.strerror(error.errno or 0))
     sha = sha256(data).hexdigest()
     same = before is not None and before.sha == sha
-    since = old.since_at if same else _since(before, info.st_mtime_ns / 1e9, now)
+    since = min(now, old.since_at) if same else _since(before, info.st_mtime_ns / 1e9, now)
     state = old.replace(
         mtime_ns=info.st_mtime_ns, size=info.st_size, ino=info.st_ino, sha=sha, read_at=now, since_at=since,
         conflict=in_conflict(data),

@@ -270,7 +270,8 @@ class TaskSet(Record):
 
 
 CACHE_VERSION = 1
-_TASK_DEFAULTS = Task("", "").as_dict()
+_NO_TASK = Task("", "")
+_TASK_DEFAULTS = _NO_TASK.as_dict()
 
 
 def _task_json(task: Task) -> dict[str, Any]:

@@ -61,6 +61,14 @@ def test_a_file_time_that_cannot_be_true_is_not_believed(project: Clocked) -> No
         assert "Added" in project.kinds()
 
 
+def test_a_clock_that_is_set_back_stops_nothing(project: Clocked) -> None:
+    project.save("# P\n- [ ] one\n- [ ] two\n- [ ] three\n")
+    project.read()
+    project.read(-3600)
+    project.read(2)
+    assert project.kinds() == ["Added"]
+
+
 def test_boxes_count_while_words_wait(project: Clocked) -> None:
     project.save("# P\n- [x] one\n- [ ] two\n- [ ] three\n")
     project.read()
