@@ -39,7 +39,7 @@ def up(
     settings: Settings = None,
     json: Json = False,
 ) -> int | None:
-    """Start the brain: it watches the files, starts the arms of all enabled seats and hands out the work.
+    """Start the brain, which starts the arms and hands out work.
 
     It refuses to start with settings that are wrong (exit 2), unsafe permissions (4) or beside another brain (3).
     """
@@ -60,7 +60,10 @@ def down(
     brain_only: Annotated[bool, typer.Option("--brain", help="Stop the brain only; the arms go on.")] = False,
     json: Json = False,
 ) -> None:
-    """Stop all arms, in parallel and gracefully, and then the brain. Tasks in work go back to open."""
+    """Stop all arms and then the brain.
+
+    Arms are asked to end in parallel, then told, then killed; their tasks go back to open with a note.
+    """
     layout = here()
     pid = named.brain_pid(layout)
     if pid is None and not brain_only and starting.adopt(layout):
@@ -100,7 +103,10 @@ def pause(
     everything: Annotated[bool, typer.Option("--all", help="All seats.")] = False,
     json: Json = False,
 ) -> None:
-    """Type nothing into a seat's terminal until it is resumed; its agent stays alive, its mail waits."""
+    """Type nothing into a seat until it is resumed.
+
+    Its agent stays alive and goes on with what it does; its mail waits.
+    """
     layout = here()
     names = _which(layout, seat, everything)
     desired.change(layout, seat, paused=True)
@@ -131,7 +137,7 @@ def resume(
 
 
 def wake(json: Json = False) -> None:
-    """Make the brain look at everything now, as if its tick had come."""
+    """Make the brain look at everything now."""
     layout = here()
     pid = named.need_brain(layout)
     request = requests.ask(layout, "wake", now=out.now())

@@ -66,7 +66,10 @@ def inbox(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show what would become of an inbox: tasks, duplicates of known tasks, lines that make no task."""
+    """Show what would become of an inbox.
+
+    Tasks, repeats of known tasks, and lines that make no task. Works on any file, also outside of a project.
+    """
     if unread:
         _unread(json)
         return

@@ -23,7 +23,7 @@ def status(
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Keep showing it until Ctrl-C.")] = False,
     json: Json = False,
 ) -> None:
-    """Show how everything stands: the brain, each seat, the tasks, what waits for you. Needs no running brain."""
+    """Show how everything stands. Needs no running brain."""
     statuses.show(json=json, watch=watch)
 
 
@@ -31,7 +31,10 @@ def why(
     target: Annotated[str, typer.Argument(metavar="SEAT|TASK", autocompletion=complete_targets)],
     json: Json = False,
 ) -> None:
-    """Explain a seat or a task: its state, since when, by which evidence, and what will happen next."""
+    """Explain a seat or a task.
+
+    Its state, since when and why, which evidence shows it, and what will happen next and when.
+    """
     whys.show(target=target, json=json)
 
 

@@ -18,7 +18,7 @@ from coleo.model.message import FOLDERS, PRIORITIES, TEXT_LIMIT, Message
 
 WORDS = {number: word for word, number in PRIORITIES.items()}
 
-mails = group("Look at messages and mend what went wrong with them.", "coleo mail list ada", "coleo mail show m-7h2k9q")
+mails = group("Look at messages; bring them back or delete them.", "coleo mail list ada", "coleo mail show m-7h2k9q")
 
 
 def register(app: typer.Typer) -> None:
@@ -57,7 +57,10 @@ def list_(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List messages: those that wait, are on their way, are dead or in quarantine. Processed ones with --folder."""
+    """List messages that wait, are on their way, or went wrong.
+
+    Processed ones are listed with --folder processed.
+    """
     layout = here()
     seats = [named.seat(layout, seat)] if seat else layout.seats_present()
     chosen = _folders(folder)
@@ -111,7 +114,10 @@ def show(message_id: Annotated[str, typer.Argument(metavar="ID")], json: Json = 
 
 @command(mails, "requeue", "coleo mail requeue m-7h2k9qabcdefg")
 def requeue(message_id: Annotated[str, typer.Argument(metavar="ID")], json: Json = False) -> None:
-    """Put a dead, quarantined or processed message back into its seat's inbox, its attempts forgotten."""
+    """Put an ended message back into its seat's inbox.
+
+    A dead, quarantined or processed one; its attempts are forgotten.
+    """
     layout = here()
     again = mail.requeue(layout, message_id, out.now())
     doorbell.ring(layout)

@@ -14,14 +14,14 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(ctx: typer.Context) -> int:
-    """Watch a small plan being worked off by two seats, without an account and without a network."""
+    """Watch a small plan being worked off, without an account."""
     from coleo.cli.demo import main
 
     return main(ctx.args)
 
 
 def bus(ctx: typer.Context) -> int:
-    """The verbs that agents call: claim-task, complete-task, send-message and the others."""
+    """The verbs that agents call."""
     from coleo.bus.entry import main
 
     return main(ctx.args)

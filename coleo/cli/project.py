@@ -45,7 +45,11 @@ def check(
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
     json: Json = False,
 ) -> int:
-    """Find every problem in settings, seats, schedules, plan, permissions, harness files. Exit 2 when there is one."""
+    """Find every problem in what people write. Changes nothing.
+
+    It looks at settings, seats, schedules, plan, task files, secrets, permissions and harness files. Exit 2 when
+    something is wrong, 4 when permissions are unsafe; warnings count with --strict.
+    """
     layout = here()
     found = checks.everything(layout, out.now())
     bad = [problem for problem in found if strict or problem.severity == "error"]

@@ -24,7 +24,10 @@ def attach(
     seat: Seat,
     key: Annotated[str, typer.Option("--detach-key", metavar="KEY", help="The key that leaves.")] = "ctrl-]",
 ) -> None:
-    """Work in an arm's terminal yourself; Ctrl-] leaves it (or --detach-key). While you type, coleo types nothing."""
+    """Work in an arm's terminal yourself.
+
+    Ctrl-] leaves it, everything else goes to the agent, Ctrl-C too. While you type, coleo types nothing.
+    """
     from coleo.terminal import attach as attaching
 
     path = _socket(here(), seat)

@@ -98,7 +98,7 @@ def _wanted(one: dict[str, Any]) -> str:
 
 @command(seat, "show", "coleo seat show ada", "coleo seat show ada --json")
 def show(name: Seat, json: Json = False) -> int:
-    """Show one seat: its settings from seat.md, its arm, its tasks and mail."""
+    """Show one seat: settings, arm, tasks and mail."""
     layout = here()
     named.seat(layout, name)
     at = out.now()
@@ -139,7 +139,10 @@ def start(name: Seat, json: Json = False) -> None:
 
 @command(seat, "stop", "coleo seat stop ada")
 def stop(name: Seat, json: Json = False) -> None:
-    """End the arm of a seat, gracefully, until `coleo seat start`. Its task goes back to open."""
+    """End the arm of a seat until it is started again.
+
+    Its task goes back to open with a note.
+    """
     layout = here()
     named.seat(layout, name)
     desired.change(layout, name, stopped=True)
@@ -158,13 +161,13 @@ def restart(name: Seat, json: Json = False) -> None:
 
 @command(seat, "enable", "coleo seat enable ada")
 def enable(name: Seat, json: Json = False) -> None:
-    """Write `enabled: true` into seat.md: the seat has an arm whenever the brain runs."""
+    """Say in seat.md that the seat has an arm."""
     _set(name, "enabled", "true", json)
 
 
 @command(seat, "disable", "coleo seat disable ada")
 def disable(name: Seat, json: Json = False) -> None:
-    """Write `enabled: false` into seat.md: its arm is ended, and none is started any more."""
+    """Say in seat.md that the seat has none; its arm is ended."""
     _set(name, "enabled", "false", json)
 
 
@@ -175,7 +178,7 @@ def set_(
     value: Annotated[str, typer.Argument(metavar="VALUE")],
     json: Json = False,
 ) -> None:
-    """Change one key of a seat's front matter; everything else in seat.md stays to the byte."""
+    """Change one key in seat.md; all else stays to the byte."""
     _set(name, key, value, json)
 
 

@@ -16,7 +16,7 @@ from coleo.model.errors import BadInput
 from coleo.model.problem import ERROR
 
 config = group(
-    "See and change settings; comments and order of config.toml stay.",
+    "See and change settings.",
     "coleo config list",
     "coleo config get brain.poll_interval_ms",
     "coleo config set brain.max_arms 4",
@@ -68,7 +68,10 @@ def set_(
     user: Annotated[bool, typer.Option("--user", help="In ~/.coleo/config.toml, for all your projects.")] = False,
     json: Json = False,
 ) -> None:
-    """Write one setting into the project's config.toml. A running brain takes it up at once."""
+    """Write one setting into the project's config.toml.
+
+    Comments, order and every other line stay. A running brain takes it up at once.
+    """
     layout = _layout()
     if layout is None and not user:
         find()

@@ -34,13 +34,13 @@ def tasks_(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List the tasks of the plan that are not over, with who holds them."""
+    """List the tasks that are not over, with who holds them."""
     tasklist.show(everything=everything, status=status, seat=seat, json=json)
 
 
 @command(task, "show", "coleo task show t-k3v9qz", "coleo task show t-k3v9qz --json")
 def show(task_id: Task, json: Json = False) -> None:
-    """Show everything that is known of a task: its text, who holds it, attempts, notes, result."""
+    """Show everything that is known of a task."""
     view = _view(here(), task_id)
     facts = view.facts()
     if json:
@@ -101,7 +101,10 @@ def assign(task_id: Task, seat: Seat, json: Json = False) -> None:
 
 @command(task, "reopen", "coleo task reopen t-k3v9qz --reason 'the server is up again'")
 def reopen(task_id: Task, reason: Reason = "a person said so", json: Json = False) -> None:
-    """Open a failed, blocked or done task again; its attempts count from nothing. A ticked box is unticked."""
+    """Open a failed, blocked or done task again.
+
+    Its attempts count from nothing; a ticked box is unticked.
+    """
     layout = here()
     view = _view(layout, task_id)
     if view.task.done and view.in_plan:
@@ -128,7 +131,10 @@ def block(task_id: Task, reason: Reason = "a person said so", json: Json = False
 
 @command(task, "note", "coleo task note t-k3v9qz 'The password is in the vault.'")
 def note(task_id: Task, text: Annotated[str, typer.Argument(metavar="TEXT")], json: Json = False) -> None:
-    """Write a note into a task's file; whoever works on it reads it in its briefing."""
+    """Write a note into a task's file.
+
+    Whoever works on it reads it in its briefing.
+    """
     layout = here()
     if not text.strip():
         raise BadInput("a note needs a text", found=repr(text))
