@@ -106,9 +106,9 @@ def read(layout: Layout, seat: str) -> Arm | None:
 
 
 def write(layout: Layout, arm: Arm) -> None:
-    """Record an arm, atomically."""
+    """Record an arm, whole; not flushed: a power cut ends the arm too."""
     make_private(layout.arms)
-    atomic.write_json(layout.arm(arm.seat), to_json(arm))
+    atomic.write(layout.arm(arm.seat), atomic.json_bytes(to_json(arm)), durable=False)
 
 
 def read_all(layout: Layout) -> dict[str, Arm]:

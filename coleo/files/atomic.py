@@ -20,26 +20,28 @@ _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EX
 _CLOEXEC = os.O_CLOEXEC | os.O_NOCTTY
 
 
-def write(path: str, data: bytes, *, mode: int = 0o600) -> None:
+def write(path: str, data: bytes, *, mode: int = 0o600, durable: bool = True) -> None:
     """Replace the file at `path`, or make it. Raises OSError; then the old file is as it was.
 
-    mode: of the new file, whatever the umask. A symlink at `path` is replaced, not followed.
+    mode: of the new file, whatever the umask. A symlink at `path` is replaced, not followed. durable False: whole,
+    but not flushed to the disk: for caches and for what a power cut makes meaningless anyway.
     """
-    temp = _temp_file(path, data, mode)
+    temp = _temp_file(path, data, mode, durable)
     try:
         os.rename(temp, path)
     except BaseException:
         _remove(temp)
         raise
-    sync_folder(os.path.dirname(path))
+    if durable:
+        sync_folder(os.path.dirname(path))
 
 
-def create(path: str, data: bytes, *, mode: int = 0o600) -> bool:
+def create(path: str, data: bytes, *, mode: int = 0o600, durable: bool = True) -> bool:
     """Make a file that must not exist yet, all of its content at once. False if it exists: of many callers one wins.
 
-    Where the file system refuses hard links, the file is made exclusively and then filled.
+    Where the file system refuses hard links, the file is made exclusively and then filled. durable: as for `write`.
     """
-    temp = _temp_file(path, data, mode)
+    temp = _temp_file(path, data, mode, durable)
     try:
         os.link(temp, path)
     except FileExistsError:
@@ -51,7 +53,8 @@ def create(path: str, data: bytes, *, mode: int = 0o600) -> bool:
             return False
     finally:
         _remove(temp)
-    sync_folder(os.path.dirname(path))
+    if durable:
+        sync_folder(os.path.dirname(path))
     return True
 
 
@@ -172,8 +175,8 @@ def sweep(folder: str, before_at: float) -> list[str]:
     return removed
 
 
-def _temp_file(path: str, data: bytes, mode: int) -> str:
-    """A synced file with `data` beside `path`."""
+def _temp_file(path: str, data: bytes, mode: int, durable: bool = True) -> str:
+    """A file with `data` beside `path`, flushed to the disk when it is to be durable."""
     folder, name = os.path.split(path)
     # At most 255 bytes in a name; a character has at most four.
     short = name if len(name) < 50 else name[:50]
@@ -181,7 +184,7 @@ def _temp_file(path: str, data: bytes, mode: int) -> str:
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | _CLOEXEC, mode)
     try:
         try:
-            _fill(fd, data, mode)
+            _fill(fd, data, mode, durable)
         finally:
             os.close(fd)
     except BaseException:
@@ -190,10 +193,11 @@ def _temp_file(path: str, data: bytes, mode: int) -> str:
     return temp
 
 
-def _fill(fd: int, data: bytes, mode: int) -> None:
+def _fill(fd: int, data: bytes, mode: int, durable: bool = True) -> None:
     os.fchmod(fd, mode)
     write_all(fd, data)
-    os.fsync(fd)
+    if durable:
+        os.fsync(fd)
     if os.fstat(fd).st_size != len(data):
         raise OSError(errno.EIO, "the file does not hold what was written")
 

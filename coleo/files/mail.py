@@ -19,7 +19,7 @@ from coleo.files.mailkeep import Snapshot, mailboxes, purge, recover, requeue, r
 from coleo.files.mailscan import Scan, scan
 from coleo.model.errors import BadInput, CannotBeDone
 from coleo.model.instant import iso
-from coleo.model.message import FILE_LIMIT, FOLDERS, LEASE_S, TEXT_LIMIT, FileName, Message, new_id, tag
+from coleo.model.message import FILE_LIMIT, FLEETING, FOLDERS, LEASE_S, TEXT_LIMIT, FileName, Message, new_id, tag
 from coleo.model.names import check_message, check_seat, check_sender
 
 __all__ = [
@@ -131,7 +131,7 @@ def _create(inbox: str, draft: Message, secret: bytes | None, now: float) -> Mes
         data = letters.dump(letters.to_raw(message, secret))
         if len(data) > FILE_LIMIT:
             raise _too_large(len(data))
-        if atomic.create(os.path.join(inbox, name), data):
+        if atomic.create(os.path.join(inbox, name), data, durable=message.kind not in FLEETING):
             return message.replace(name=name)
         if draft.id:
             return message.replace(name=name)

@@ -12,7 +12,7 @@ import os
 
 from coleo.files import atomic, letters, locks
 from coleo.files.layout import Layout, is_junk, make_private
-from coleo.model.message import FOLDERS, Message, parse_name, tag
+from coleo.model.message import FLEETING, FOLDERS, Message, parse_name, tag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,18 +85,17 @@ def move(layout: Layout, message: Message, raw: dict[str, Any], source: str, tar
     """Write the facts of `message` into its file in `source`, then rename it to `target`. The lock is held.
 
     Outside of the inbox a file that somebody made by hand gets the name that its id has, so that the same id is
-    known again. The message with its new name.
+    known again. The message with its new name. The facts are flushed, the rename is not: should a power cut undo it,
+    `settled_in` puts the message where its facts say.
     """
     here = folder(layout, message.to, source)
     raw = {**raw, letters.DELIVERY: letters.delivery(message)}
-    atomic.write(os.path.join(here, message.name), letters.dump(raw))
+    atomic.write(os.path.join(here, message.name), letters.dump(raw), durable=message.kind not in FLEETING)
     if source == target:
         return message
     there = make_folder(layout, message.to, target)
     name = free_name(there, own_name(message))
     os.rename(os.path.join(here, message.name), os.path.join(there, name))
-    atomic.sync_folder(there)
-    atomic.sync_folder(here)
     return message.replace(name=name)
 
 

@@ -34,7 +34,7 @@ def save(layout: Layout, tasks: TaskSet) -> None:
     """Keep a set; after its events were acted on. Raises OSError."""
     make_private(layout.cache)
     text = json.dumps(tasks.as_json(), ensure_ascii=False, separators=(",", ":"))
-    atomic.write(path(layout), text.encode("utf-8", "backslashreplace"))
+    atomic.write(path(layout), text.encode("utf-8", "backslashreplace"), durable=False)
 
 
 def tasks(layout: Layout, now: float | None = None) -> TaskSet | None:

@@ -29,6 +29,8 @@ TEXT_LIMIT = 1024 * 1024
 FILE_LIMIT = 2 * TEXT_LIMIT + 65536
 """Bytes of a message file: a larger one is not even read (case f10)."""
 LEASE_S = 300.0
+FLEETING = frozenset({"nudge"})
+"""Kinds that say nothing new after a power cut: their files are whole, but not flushed."""
 FOLDERS = ("inbox", "inflight", "processed", "dead", "quarantine")
 SIGNED = ("id", "from", "to", "priority", "text", "created_at", "reply_to", "kind", "task", "expires_at")
 """What the sender says; the signature covers these, never the ``delivery`` part."""
