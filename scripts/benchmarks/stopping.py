@@ -24,7 +24,7 @@ def stop(folder: str, options: Options) -> Iterator[Row]:
         project.write(f".project/seats/{seat}/seat.md", f"---\nharness: slow{n}\n---\n")
     with Running(project) as up:
         up.until_up(seats, 120)
-        took_s = process_ms(coleo("down"), project.environ(), folder) / 1000
+        took_s = process_ms(coleo("down"), project.environ(), folder)[0] / 1000
         left = up.all()
     note = f"the slowest agent takes {SLOWEST_S:g} s; left running: {len(left)}"
     yield Row(
