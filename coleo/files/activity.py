@@ -40,13 +40,14 @@ def path_of(layout: Layout, now: float) -> str:
 def append(layout: Layout, action: str, *, now: float, **fields: Any) -> bool:
     """Write one line ``{"ts", "action", ...fields}``; fields that are None are left out.
 
-    False when the line could not be written (full disk, no right to): it is counted in `dropped`, never raised.
+    False when the line could not be written (full disk, no right to, a value that is nested without end): it is
+    counted in `dropped`, never raised.
     """
     global dropped
     try:
         data = line(action, now, fields, envfile.known_secrets(layout))
         _write(layout, data, path_of(layout, now))
-    except (OSError, ColeoError):
+    except (OSError, ColeoError, ValueError, RecursionError):
         dropped += 1
         return False
     return True

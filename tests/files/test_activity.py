@@ -162,3 +162,11 @@ def test_a_project_that_is_gone_costs_a_line(tmp_path: Path) -> None:
     layout = Layout(str(tmp_path / "p"))
     (tmp_path / "p").write_text("")
     assert activity.append(layout, "notice", now=NOW) is False
+
+
+def test_a_value_that_contains_itself_costs_a_line(tmp_path: Path) -> None:
+    """The log must never stop what it tells of."""
+    layout = lay(tmp_path)
+    endless: list[object] = []
+    endless.append(endless)
+    assert activity.append(layout, "notice", now=NOW, value=endless) is False
