@@ -20,7 +20,7 @@ from coleo.daemon.planwork import PlanWork
 from coleo.daemon.post import Post
 from coleo.daemon.terminals import Terminals
 from coleo.daemon.wishes import Wishes
-from coleo.files import activity, arms, history, inplace, redact, requests
+from coleo.files import activity, arms, atomic, history, inplace, redact, requests
 from coleo.files.layout import Layout
 from coleo.files.requests import Request
 from coleo.harness.receipts import Reader
@@ -30,6 +30,7 @@ RECEIPT_POLL_S = 0.05
 RECEIPT_POLL_LONG_S = 1.0
 RECEIPT_SOON_S = 5.0
 CLOCK_SLACK_S = 1.0
+TEMP_FILE_S = 3600.0
 AGAIN_LIMIT = 10
 """Cycles in a row without waiting; then hints have to wait for an instant, so that no fault spins the loop."""
 AGAIN_PAUSE_S = 0.2
@@ -109,6 +110,7 @@ class Brain:
         for note in inplace.recover(self.layout.journal):
             self.log("restored", text=note)
         self.wishes.start()
+        self._sweep_temp_files()
         self.plan.start()
         self.log("brain_start", pid=os.getpid())
         self.hand.arms = arms.read_all(self.layout)
@@ -118,6 +120,12 @@ class Brain:
                 self.hand.arms[seat] = arm.replace(detected_at=now)
         self.terminals.adopt(self.hand.arms)
         self.hint()
+
+    def _sweep_temp_files(self) -> None:
+        """What kills in the middle of writes have left, when it is surely nobody's any more."""
+        boxes = [box for name in self.wishes.seats for box in self.layout.seat(name).mailboxes]
+        for folder in [self.layout.arms, self.layout.claims, self.layout.cache, self.layout.run, *boxes]:
+            atomic.sweep(folder, self.clock.now() - TEMP_FILE_S)
 
     async def run(self) -> None:
         """Cycle until the end that was asked for has come."""
@@ -158,12 +166,16 @@ class Brain:
         except OSError as error:
             self._complain(f"cycle {error.errno} {error.filename}", f"a cycle was cut short: {error}")
         except Exception as error:
-            key = f"fault {type(error).__name__} {error}"
-            if key not in self._told:
-                at, root = self.clock.now(), self.layout.root
-                path = report.write(error, ["up"], now=at, root=root, redact=redact.redact)
-                self._complain(key, f"a fault of coleo itself, reported in {path}: {error}")
+            self.fault(error)
         return set()
+
+    def fault(self, error: Exception) -> None:
+        """A fault of coleo itself: its report is written, once, and the brain goes on."""
+        key = f"fault {type(error).__name__} {error}"
+        if key not in self._told:
+            at, root = self.clock.now(), self.layout.root
+            path = report.write(error, ["up"], now=at, root=root, redact=redact.redact)
+            self._complain(key, f"a fault of coleo itself, reported in {path}: {error}")
 
     async def _wait(self, seconds: float) -> None:
         try:
@@ -208,6 +220,8 @@ class Brain:
         for note in [*self.memory.restore(sorted(self.wishes.seats)), *self.memory.tasks_gone(in_work)]:
             self.log("restored", text=note)
             self.hint()
+        if inplace.used_fallback():
+            self._complain("leases", "this file system has no leases: people's files are changed without them")
         requests.sweep(self.layout, now)
         history.prune(self.layout, self.wishes.settings.brain.retention_days, now)
 

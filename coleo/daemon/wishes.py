@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -198,13 +200,22 @@ class Wishes:
         }
         if self.settings.orchestrator:
             extra["COLEO_ORCHESTRATOR"] = self.settings.orchestrator
-        return envfile.arm_environment(
+        found = envfile.arm_environment(
             self._environ,
             pass_env=config.pass_env,
             secrets=envfile.read(self._layout.secrets_env).values,
             seat_env=envfile.read(paths.env).values,
             extra=extra,
         )
+        return {**found, "PATH": _with_coleo(found.get("PATH", os.defpath))}
+
+
+def _with_coleo(path: str) -> str:
+    """`path`, with the folder of the command ``coleo`` behind it when agents would not find it otherwise."""
+    own = os.path.dirname(sys.executable)
+    if shutil.which("coleo", path=path) is not None or not os.path.exists(os.path.join(own, "coleo")):
+        return path
+    return f"{path}{os.pathsep}{own}" if path else own
 
 
 def _stamp(path: str) -> tuple[int, int]:
