@@ -180,14 +180,13 @@ def count_calls() -> int:
 CALLS_OF_A_SYNC = count_calls()
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("number", range(1, CALLS_OF_A_SYNC + 1))
-def test_killed_at_each_call(tmp_path: Path, number: int, after: bool) -> None:
+def test_killed_at_each_call(tmp_path: Path, number: int) -> None:
     """Then another drop, a new process, and all is well: no drop is lost, none is a task twice."""
     machine = Machine(str(tmp_path))
     machine.append()
     machine.project.now += 5
-    machine.killed_sync(number, after=after)
+    machine.killed_sync(number)
     machine.check()
     machine.append()
     machine.check()
@@ -295,7 +294,11 @@ def test_whatever_happens_no_byte_is_lost(acts: list[Any]) -> None:
                 case (what, number, after):
                     machine.project.now += 3
                     how = {"full": full, "append": machine.append}[what]
-                    with at_call(number, how, after=after), contextlib.suppress(OSError, inplace.Changed, inplace.Busy):
+                    # A call that failed has done nothing: an error after it would leak what it opened.
+                    with (
+                        at_call(number, how, after=after and what != "full"),
+                        contextlib.suppress(OSError, inplace.Changed, inplace.Busy),
+                    ):
                         machine.sync()
             machine.check()
         machine.rest()
