@@ -171,11 +171,27 @@ class Watcher:
                 if areas:
                     self._on_areas(areas)
             self._failed_at = None if stop.is_set() else self._clock.monotonic()
-        except (OSError, RuntimeError) as error:
+        except Exception as error:
+            if _is_a_name(error):
+                # One name that is not UTF-8 ends the watch: what came with it is unknown; the next tick begins anew.
+                self._on_areas({"all"})
+                return
             self._failed_at = self._clock.monotonic()
             if not self._told:
                 self._told = True
                 self._on_trouble(
-                    f"files cannot be watched ({error}); coleo goes on by looking at every tick. "
+                    f"files cannot be watched ({_innermost(error)}); coleo goes on by looking at every tick. "
                     "On Linux the limit is fs.inotify.max_user_watches"
                 )
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """What went wrong inside the groups that the watch's threads put around it."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _is_a_name(error: BaseException) -> bool:
+    """Whether the watch ended over a file name that watchfiles cannot tell."""
+    return "Unable to decode path" in str(_innermost(error))

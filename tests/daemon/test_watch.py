@@ -141,3 +141,22 @@ def test_a_replaced_project_folder_is_watched_anew(tmp_path: Path) -> None:
         await watcher.close()
 
     asyncio.run(check())
+
+
+def test_a_file_name_that_is_not_utf8_ends_neither_the_watch_nor_the_brain(tmp_path: Path) -> None:
+    layout = layout_in(tmp_path)
+
+    async def check() -> None:
+        seen: asyncio.Queue[set[str]] = asyncio.Queue()
+        warnings: list[str] = []
+        watcher = Watcher(layout, HandClock(), seen.put_nowait, warnings.append, system_events)
+        watcher.keep()
+        await _until_watching(Path(layout.plan), seen)
+        Path(os.fsdecode(os.fsencode(layout.project) + b"/seats/rand/inbox/\xff.json")).touch()
+        assert await asyncio.wait_for(seen.get(), 10) == {"all"}
+        watcher.keep()
+        await _until_watching(Path(layout.plan), seen)
+        await watcher.close()
+        assert not warnings
+
+    asyncio.run(check())
