@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 
 from coleo.cli import ages, out
 from coleo.files import history
@@ -43,21 +44,30 @@ def show(
         raise BadInput("not a number of entries", found=str(count), wanted="0 or more")
     wanted = matcher(seat=seat, task=task, action=action)
     start = _position(layout, at)
-    if since is not None:
-        entries = list(history.since(layout, ages.instant(since, at), match=wanted))
-        entries = entries[len(entries) - count :] if count is not None else entries
-    else:
-        entries = history.tail(layout, DEFAULT if count is None else count, match=wanted)
-    for entry in entries:
+    shown: deque[Entry] = deque(maxlen=1000)
+    for entry in _found(layout, count, ages.instant(since, at) if since is not None else None, wanted):
         _print(entry, json)
+        if follow:
+            shown.append(entry)
     if follow:
-        shown = entries[-1000:]
         for entry in following(layout, start, wanted):
             if entry in shown:
                 shown.remove(entry)
             else:
-                shown = []
                 _print(entry, json)
+
+
+def _found(
+    layout: Layout, count: int | None, since_at: float | None, wanted: Callable[[Entry], bool]
+) -> Iterator[Entry]:
+    """The entries to begin with, oldest first. A count is taken from the end, so that a long log is not read whole."""
+    if count is None and since_at is not None:
+        yield from history.since(layout, since_at, match=wanted)
+        return
+    for entry in history.tail(layout, DEFAULT if count is None else count, match=wanted):
+        stamp = parse(str(entry.get("ts", "")))
+        if since_at is None or stamp is None or stamp >= since_at:
+            yield entry
 
 
 def matcher(*, seat: str | None, task: str | None, action: str | None) -> Callable[[Entry], bool]:
