@@ -6,7 +6,7 @@ import re
 
 from coleo.bus import tasks
 from coleo.bus.tasks import Board
-from coleo.files import arms, atomic, desired, front, heartbeats, locks, mailbox, unread
+from coleo.files import arms, atomic, desired, front, gitlook, heartbeats, locks, mailbox, unread
 from coleo.files.layout import Layout
 from coleo.files.process import valid_pid
 from coleo.model.arm import Arm, ArmState
@@ -23,6 +23,13 @@ _WORD = re.compile(r"^(enabled|harness):[ \t]*[\"']?([A-Za-z0-9_.-]+)", re.MULTI
 
 def overview(layout: Layout, now: float) -> dict[str, Any]:
     """Brain, seats, tasks, what waits for a person. Instants are ISO text; what is not known is None."""
+    with gitlook.Uncommitted(layout, now) as uncommitted:
+        facts = _overview(layout, now)
+        files = uncommitted.count()
+    return {**facts, "uncommitted": {"files": files, "hint": gitlook.hint(layout, files)} if files else None}
+
+
+def _overview(layout: Layout, now: float) -> dict[str, Any]:
     board = tasks.board(layout, now)
     wishes = desired.read(layout)
     recorded = arms.read_all(layout)

@@ -107,6 +107,8 @@ def remarks(facts: dict[str, Any]) -> Iterator[str]:
         yield out.title(f"{where}: {warning['why']}")
     if len(facts["plan_warnings"]) > 5:
         yield f"and {len(facts['plan_warnings']) - 5} more: coleo check"
+    if facts["uncommitted"]:
+        yield facts["uncommitted"]["hint"]
     if not facts["seats"]:
         yield "no seats yet: coleo seat add NAME --template worker"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 
-from coleo.files import inplace
+from coleo.files import inplace, ownwrites
 from coleo.files.layout import Layout
 from coleo.files.markdown import Parsed, PlanParser, parser_of
 from coleo.files.planlook import in_conflict
@@ -135,7 +135,9 @@ def append(
             return
         if in_conflict(data):
             raise CannotBeDone("the plan holds conflict markers: nothing is added before they are resolved", file=file)
-        inplace.append(layout.plan, data, addition(data, wanted, section, parser, seats), layout.journal)
+        more = addition(data, wanted, section, parser, seats)
+        ownwrites.note(layout, data, data + more)
+        inplace.append(layout.plan, data, more, layout.journal)
 
     try:
         inplace.retrying(change, layout.plan, deadline_s)

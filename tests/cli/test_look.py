@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from coleo.cli import ages, log, out, status
-from coleo.files import activity, arms, desired, mail, work
+from coleo.files import activity, arms, desired, gitlook, mail, work
 from coleo.files.layout import Layout
 from coleo.model.arm import Arm, ArmState
 from coleo.model.errors import BadInput
@@ -66,6 +67,20 @@ def test_the_live_picture_holds_what_the_text_holds(layout: Layout) -> None:
     drawn = console.file.getvalue()  # type: ignore[attr-defined]
     assert "ada" in drawn
     assert "3 open" in drawn or "2 open" in drawn
+
+
+def test_status_says_how_many_files_could_be_committed(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    from coleo.bus import overview
+
+    monkeypatch.setattr(gitlook, "WAIT_S", 60.0)
+    monkeypatch.chdir(layout.root)
+    assert overview.overview(layout, NOW)["uncommitted"] is None, "there is no repository"
+    subprocess.run(["git", "init", "-q"], check=True)
+    made = overview.overview(layout, NOW)
+    assert made["uncommitted"]["files"] == 3
+    line = "3 files below .project/ could be committed: git add .project && git commit"
+    assert line in list(status.remarks(made))
+    assert facts(layout, "status", COLEO_GIT_COMMIT="auto")["uncommitted"] is None
 
 
 def test_records_that_are_no_records_are_passed_over(layout: Layout) -> None:
