@@ -2,7 +2,7 @@
 
 Rules are tried in this order, each on what the ones before left over; what no rule finds is a new task.
 
-    identical the very line object that the task was made from
+    identical the very line object that the last read had for the task
     equal     nothing but the place in the file may differ
     fixed     ``^id``
     same      file, section, title and place among equals
@@ -49,6 +49,16 @@ class Match:
         self.rules[index] = rule
         self.used.add(task.id)
 
+    def bulk(self, tasks: Sequence[Task], top: int, bottom: int) -> None:
+        """The first `top` and the last `bottom` lines are the first and last of these tasks, in order."""
+        after = len(self.tasks) - bottom
+        self.tasks[:top] = tasks[:top]
+        self.tasks[after:] = tasks[len(tasks) - bottom :]
+        self.rules[:top] = ["identical"] * top
+        self.rules[after:] = ["identical"] * bottom
+        self.used.update([task.id for task in tasks[:top]], [task.id for task in tasks[len(tasks) - bottom :]])
+        self._rest = list(range(top, after))
+
     def rest(self) -> list[int]:
         """Indices of the lines that are nobody yet."""
         self._rest = [index for index in self._rest if self.tasks[index] is None]
@@ -63,19 +73,20 @@ def match(
     bindings: Iterable[Binding] = (),
     vanished_after: Mapping[str, float] | None = None,
     *,
-    before: Sequence[Line] | None = None,
+    sources: Mapping[str, Line] | None = None,
     first: bool = False,
 ) -> Match:
     """Find the task of each line.
 
     tasks: present and missing ones, in file order; lines: of the same files; settled: names of the files of which
     new and changed words count. vanished_after: per file the last read whose words counted: a task missing since
-    before then vanished in an earlier read, so it was not reworded now. before: the lines that the present tasks were
-    made from. first: nothing was read before, so a line that only a task file knows need not be new in the plan.
+    before then vanished in an earlier read, so it was not reworded now. sources: by task id, the line that says
+    just what the task says. first: nothing was read before, so a line that only a task file knows need not be new in
+    the plan.
     """
     found = Match(len(lines))
     touched = {binding.id: binding for binding in bindings}
-    _ends([task for task in tasks if task.missing_since_at is None], lines, before, found)
+    _ends([task for task in tasks if task.missing_since_at is None], lines, sources or {}, found)
     rest = found.rest()
     if not rest:
         return found
@@ -97,20 +108,17 @@ def match(
     return found
 
 
-def _ends(tasks: Sequence[Task], lines: Sequence[Line], before: Sequence[Line] | None, found: Match) -> None:
+def _ends(tasks: Sequence[Task], lines: Sequence[Line], sources: Mapping[str, Line], found: Match) -> None:
     """Equal lines from the top and from the bottom: nearly always nearly all of them, at little cost."""
     shorter = min(len(tasks), len(lines))
     top, bottom = 0, 0
-    if before is not None:
+    if sources:
+        before = [sources.get(task.id) for task in tasks]
         while top < shorter and before[top] is lines[top]:
             top += 1
         while bottom < shorter - top and before[-1 - bottom] is lines[-1 - bottom]:
             bottom += 1
-        found.tasks[:top] = tasks[:top]
-        found.tasks[len(lines) - bottom :] = tasks[len(tasks) - bottom :]
-        found.rules[:top] = ["identical"] * top
-        found.rules[len(lines) - bottom :] = ["identical"] * bottom
-        found.used.update([task.id for task in found.tasks if task])
+        found.bulk(tasks, top, bottom)
     while top < shorter - bottom and _is_equal(tasks[top], lines[top]):
         found.put(top, tasks[top], "equal")
         top += 1

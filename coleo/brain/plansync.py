@@ -19,7 +19,7 @@ from coleo.model.titles import is_similar, significant_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
 WITHDRAWN_KEPT = 500
@@ -33,9 +33,7 @@ class FileRead(Record):
     """What one file of the plan says. believed: False when its tasks stay as they are (conflict, half a file).
 
     settled: it was still, so new and changed words count. settled_at: the last read before this one of which that
-    was true; None when this is the first. shifts: what to add to line, offset and parent of each line (() for
-    nothing). before: the lines that the present tasks of this file were made from, one each; what is the same object
-    in both says the same words, which makes a read of 10,000 tasks cheap.
+    was true; None when this is the first. shifts: what to add to line, offset and parent of each line (() for nothing).
     """
 
     name: str
@@ -44,17 +42,21 @@ class FileRead(Record):
     settled: bool = True
     settled_at: float | None = None
     shifts: tuple[tuple[int, int, int], ...] = ()
-    before: tuple[Line, ...] | None = None
 
 
 class Synced(Record):
-    """What `reconcile` found. again_at: when time alone changes something; None for never."""
+    """What `reconcile` found. again_at: when time alone changes something; None for never.
+
+    sources: by task id, the line object that says just what the task says. Given back with the next read, lines that
+    are the same objects cost next to nothing; that is what makes a plan of 10,000 tasks cheap.
+    """
 
     tasks: tuple[Task, ...]
     withdrawn: tuple[Task, ...]
     events: tuple[events.PlanEvent, ...]
     warnings: tuple[PlanWarning, ...]
     again_at: float | None
+    sources: dict[str, Line]
 
 
 def reconcile(
@@ -64,13 +66,14 @@ def reconcile(
     bindings: Iterable[Binding] = (),
     *,
     withdraw_after_s: float = 10.0,
+    sources: Mapping[str, Line] | None = None,
 ) -> Synced:
     """Compare. previous: None for the first read ever. files: all of the plan, in the order in which they are linked.
 
     Tasks of files that are not among them count as vanished. withdraw_after_s: also how far apart the two reads are
-    that settle a tick.
+    that settle a tick. sources: of the `Synced` that `previous` was made from.
     """
-    return _Sync(previous, files, now, bindings, withdraw_after_s).run()
+    return _Sync(previous, files, now, bindings, withdraw_after_s, sources or {}).run()
 
 
 class _Sync:
@@ -81,6 +84,7 @@ class _Sync:
         now: float,
         bindings: Iterable[Binding],
         withdraw_after_s: float,
+        sources: Mapping[str, Line],
     ) -> None:
         self.first = previous is None
         self.previous = previous or TaskSet()
@@ -88,6 +92,7 @@ class _Sync:
         self.now = now
         self.bindings = {binding.id: binding for binding in bindings}
         self.after_s = withdraw_after_s
+        self.sources = sources
         self.boxes = Boxes(now, withdraw_after_s, self.bindings)
         self.events: list[events.PlanEvent] = []
         self.warnings: list[PlanWarning] = []
@@ -104,7 +109,7 @@ class _Sync:
         counted_at = {name: read.settled_at for name, read in self.files.items() if read.settled_at is not None}
         found = match(
             old, lines, settled, self.previous.withdrawn, self.bindings.values(), counted_at,
-            before=_before(old, believed), first=self.first,
+            sources=self.sources, first=self.first,
         )  # fmt: skip
         gone = [task for task in old if task.id not in found.used]
         self.boxes.compare(
@@ -126,7 +131,22 @@ class _Sync:
             tuple(self.events + self._boxed(tasks)),
             tuple(self.warnings + warnings),
             min(self.again + self.boxes.again, default=None),
+            self._sources(lines, made, found, settled, kept),
         )
+
+    def _sources(
+        self, lines: Sequence[Line], made: Sequence[Task | None], found: Match, settled: set[str], kept: set[str]
+    ) -> dict[str, Line]:
+        same = ("equal", "identical")
+        sources = {
+            task.id: line
+            for line, task, rule in zip(lines, made, found.rules, strict=True)
+            if task and (rule in same or line.file in settled)
+        }
+        if kept:
+            ids = [task.id for task in self.previous.tasks if task.file in kept]
+            sources |= {known: self.sources[known] for known in ids if known in self.sources}
+        return sources
 
     def _boxed(self, tasks: Sequence[Task]) -> list[events.PlanEvent]:
         """What boxes told, each with its task as it is now."""
@@ -271,28 +291,17 @@ class _Sync:
                 last[task.file] = task.id
             elif task.id in missing:
                 followers.setdefault(last.get(task.file, f"/{task.file}"), []).append(missing[task.id])
-        here = {name: [*followers.pop(f"/{name}", ()), *kept.get(name, ())] for name in self.files}
-        for task in made:
-            here[task.file].append(task)
-            if task.id in followers:
-                here[task.file] += followers.pop(task.id)
-        whole = [task for tasks in here.values() for task in tasks]
-        return whole + [task for tasks in followers.values() for task in tasks]
-
-
-def _before(old: Sequence[Task], reads: Sequence[FileRead]) -> list[Line] | None:
-    """The lines that the present old tasks were made from, in the same order; None when that is not known of all."""
-    lines: list[Line] = []
-    old = [task for task in old if task.missing_since_at is None]
-    for read in reads:
-        if read.before is None:
-            return None
-        if read.before:
-            ends = len(lines), len(lines) + len(read.before) - 1
-            if ends[1] >= len(old) or any(old[end].file != read.name for end in ends):
-                return None
-        lines += read.before
-    return lines if len(lines) == len(old) else None
+        whole: list[Task] = []
+        tasks = iter(made)
+        one = next(tasks, None)
+        for name in self.files:
+            whole += followers.pop(f"/{name}", ())
+            whole += kept.get(name, ())
+            while one is not None and one.file == name:
+                whole.append(one)
+                whole += followers.pop(one.id, ())
+                one = next(tasks, None)
+        return whole + [lost for group in followers.values() for lost in group]
 
 
 def _warning(line: Line, why: str) -> PlanWarning:

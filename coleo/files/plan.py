@@ -7,10 +7,9 @@ d09, d11); an addition is one write at the end. Both are done in place, under a 
 from __future__ import annotations
 
 import os
-from collections import Counter
 
 from coleo.brain.plansync import FileRead, reconcile
-from coleo.files import inplace, ownwrites, planadd
+from coleo.files import inplace, planadd
 from coleo.files.layout import Layout
 from coleo.files.markdown import parser_of
 from coleo.files.planadd import PlanItem
@@ -75,12 +74,16 @@ def read(
     after_s = settings.brain.withdraw_after_s if settings else WITHDRAW_AFTER_S
     found = _Files(layout, previous or TaskSet(), now, settle_s)
     found.read_all()
-    synced = reconcile(previous, found.reads, now, bindings, withdraw_after_s=after_s)
+    last, sources = _sources.get(layout.project, (None, None))
+    synced = reconcile(
+        previous, found.reads, now, bindings, withdraw_after_s=after_s,
+        sources=sources if previous is not None and last is previous else None,
+    )  # fmt: skip
     again = [at for at in (synced.again_at, *found.again) if at is not None]
     warnings = (*found.warnings, *synced.warnings)
     known = {(w.file, w.why, w.text) for w in previous.warnings} if previous else set()
     tasks = TaskSet(synced.tasks, warnings, found.states, synced.withdrawn, min(again, default=None))
-    found.remember(tasks)
+    _sources[layout.project] = (tasks, synced.sources)
     return PlanRead(
         tasks,
         synced.events,
@@ -153,29 +156,12 @@ class _Files:
 
     def _note(self, name: str, seen: Look, read: FileRead, before: FileState | None, links: tuple[str, ...]) -> None:
         self.states[name] = seen.state if seen.state.links == links else seen.state.replace(links=links)
-        remembered = _rows.get(os.path.join(self.layout.project, name))
-        self.reads.append(
-            read.replace(
-                believed=seen.believed,
-                settled=seen.settled,
-                settled_at=before.settled_at if before else None,
-                before=remembered[1] if remembered and remembered[0] is self.previous else None,
-            )
-        )
-
-    def remember(self, tasks: TaskSet) -> None:
-        """Keep the lines that this set was made from, for files of which every line is a task of it."""
-        counts = Counter([task.file for task in tasks.tasks if task.missing_since_at is None])
-        for read in self.reads:
-            path = os.path.join(self.layout.project, read.name)
-            if read.believed and read.settled and counts[read.name] == len(read.lines):
-                _rows[path] = (tasks, read.lines)
-            else:
-                _rows.pop(path, None)
+        settled_at = before.settled_at if before else None
+        self.reads.append(read.replace(believed=seen.believed, settled=seen.settled, settled_at=settled_at))
 
 
-#: By path: the last set that was read in this process, and the lines that its tasks were made from.
-_rows: dict[str, tuple[TaskSet, tuple[Line, ...]]] = {}
+#: By project folder: the last set that was read in this process, and the lines that say what its tasks say.
+_sources: dict[str, tuple[TaskSet, dict[str, Line]]] = {}
 
 
 def tasks_of(name: str, lines: tuple[Line, ...]) -> tuple[tuple[Task, ...], tuple[PlanWarning, ...]]:
@@ -212,9 +198,7 @@ def tick(layout: Layout, task: Task, done: bool = True, *, deadline_s: float = 1
         if row is None:
             return False
         if row.done != done:
-            offset, box = parsed.place(row).offset, b"x" if done else b" "
-            ownwrites.note(layout, data, data[:offset] + box + data[offset + 1 :])
-            inplace.set_byte(path, data, offset, box[0])
+            inplace.set_byte(path, data, parsed.place(row).offset, ord("x" if done else " "))
         return True
 
     try:
