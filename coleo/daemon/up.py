@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 
 from coleo.daemon.clock import Clock, SystemClock
+from coleo.daemon.committer import Committer
 from coleo.daemon.doorbell import Doorbell
 from coleo.daemon.hosts import Hosts
 from coleo.daemon.loop import Brain
@@ -114,11 +115,13 @@ async def _live(
     watcher = Watcher(
         layout, clock, lambda areas: brain.hint(*areas), lambda text: brain.log("warning", text=text), source
     )
+    committer = Committer(brain)
 
     def at_tick() -> None:
         lock.keep()
         bell.keep()
         watcher.keep()
+        committer.keep()
 
     brain.at_tick = at_tick
     with _signals(brain):
@@ -128,6 +131,7 @@ async def _live(
             brain.on_first_cycle = ready
             await brain.run()
         finally:
+            await committer.close()
             await brain.close()
             await watcher.close()
             bell.close()
