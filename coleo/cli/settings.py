@@ -13,7 +13,7 @@ from coleo.files import activity, settings_edit
 from coleo.files import settings as files
 from coleo.files.layout import Layout, find, user_config
 from coleo.model.errors import BadInput
-from coleo.model.problem import ERROR
+from coleo.model.problem import ERROR, raise_if_any
 
 config = group(
     "See and change settings.",
@@ -49,10 +49,11 @@ def list_(settings: Overrides = None, json: Json = False) -> int:
 
 @command(config, "get", "coleo config get brain.max_arms")
 def get(key: Annotated[str, typer.Argument(metavar="KEY")], settings: Overrides = None, json: Json = False) -> None:
-    """Print one setting's value."""
+    """Print one setting's value. Exit 2 when what was said of it is wrong: then nothing would start with it."""
     loaded, values = _loaded(settings)
     found = dict(values)
     name = _key(key)
+    raise_if_any((problem for problem in loaded.problems if problem.key in (name, "")), name)
     if name not in found:
         raise BadInput("this is not set", found=name, wanted="a section that has a command")
     if json:

@@ -48,6 +48,19 @@ def test_get_takes_the_older_names_too(tmp_path: Path) -> None:
     assert (ran.returncode, "brain.max_arms" in ran.stderr) == (2, True)
 
 
+def test_get_does_not_answer_with_a_default_for_a_value_that_is_refused(tmp_path: Path) -> None:
+    """Case g12: `coleo up` refuses such a value, so a script must not get 30000 and exit 0 for it."""
+    layout = project(tmp_path)
+    ran = coleo(layout, "config", "get", "brain.poll_interval_ms", COLEO_POLL_INTERVAL_MS="30s")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "COLEO_POLL_INTERVAL_MS" in ran.stderr
+    assert coleo(layout, "config", "get", "brain.max_arms", COLEO_POLL_INTERVAL_MS="30s").stdout == "8\n"
+    Path(layout.coleo).mkdir(mode=0o700)
+    Path(layout.config).write_text("[brain]\nmax_arms = 'many'\n")
+    ran = coleo(layout, "config", "get", "brain.max_arms")
+    assert (ran.returncode, f"{layout.config}:2" in ran.stderr) == (2, True)
+
+
 def test_set_changes_one_line_and_says_what_counts_now(tmp_path: Path) -> None:
     layout = project(tmp_path)
     Path(layout.coleo).mkdir(mode=0o700)
