@@ -83,9 +83,29 @@ def _released(item: Work, facts: Facts, arms: dict[str, Arm]) -> Release | None:
         return Release(item.id, claim.seat, claim.token, arm.freed, attempt=arm.freed_counts)
     since_at = max(claim.claimed_at, facts.woke_at)
     if claim.acknowledged_at is None and facts.now - since_at >= facts.rules.acknowledge_s:
-        minutes = facts.rules.acknowledge_s / 60
-        return Release(item.id, claim.seat, claim.token, f"not acknowledged within {minutes:g} min")
+        within = f"within {facts.rules.acknowledge_s / 60:g} min"
+        if _untold(item, claim.seat, facts):
+            # The seat has not seen it: no failure of the seat, and three of these must not block the task.
+            return Release(item.id, claim.seat, claim.token, f"it could not be told {within}", attempt=False)
+        return Release(item.id, claim.seat, claim.token, f"not acknowledged {within}")
     return None
+
+
+def _untold(item: Work, name: str, facts: Facts) -> bool:
+    """Whether the assignment still waits, in the seat's inbox or before its terminal, and was never typed."""
+    mine = [seat for seat in facts.seats if seat.name == name]
+    letters = any(
+        letter.kind == "assignment" and letter.task == item.id and not letter.attempts
+        for seat in mine
+        for letter in seat.letters
+    )
+    prefix = f"{item.id}-assignment-"
+    return letters or any(
+        not flight.typed and message.startswith(prefix)
+        for seat in mine
+        for flight in seat.flights
+        for message in flight.messages
+    )
 
 
 def assign(facts: Facts, arms: dict[str, Arm]) -> tuple[Effect, ...]:

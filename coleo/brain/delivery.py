@@ -86,7 +86,11 @@ def choose(seat: SeatFacts, arm: Arm, facts: Facts) -> tuple[Arm, tuple[Effect, 
             effects.append(Bury(seat.name, letter.id, "the task is not assigned to this seat any more", tell=False))
         else:
             letters.append(letter)
-    if not letters or seat.flights:
+    if seat.flights:
+        # A person who left words in the composer has to be able to see that these hold the mail up.
+        held = next((flight.reason for flight in seat.flights if flight.state == "waiting" and flight.reason), "")
+        return arm.replace(waiting=f"mail waits: {_steady(held)}" if held else ""), tuple(effects)
+    if not letters:
         return arm, tuple(effects)
     why = _closed(seat, arm, facts)
     ready = [] if why else [letter for letter in letters if _may_go(letter, seat, arm, facts)]
@@ -94,6 +98,11 @@ def choose(seat: SeatFacts, arm: Arm, facts: Facts) -> tuple[Arm, tuple[Effect, 
         return arm.replace(waiting=f"mail waits: {why or 'the arm is busy or in its grace period'}"), tuple(effects)
     block = _block(ready)
     return arm.replace(waiting=""), (*effects, Deliver(seat.name, tuple(letter.id for letter in block)))
+
+
+def _steady(reason: str) -> str:
+    """A host's reason without what changes while nothing happens: the record of the arm is written on each change."""
+    return "a person is typing" if reason.startswith("a person typed") else reason
 
 
 def _still_assigned(letter: Letter, seat: SeatFacts, facts: Facts) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from coleo.brain.effects import Assign, Block, Nudge, Release, Reopen, Tell
+from coleo.brain.facts import Flight
 from coleo.model.arm import Arm, ArmState
-from tests.brain.build import NOW, arm, claim, letter, of_kind, run, seat, task
+from tests.brain.build import NOW, READY, arm, claim, letter, of_kind, run, seat, task
 
 
 def test_an_acknowledged_claim_makes_the_arm_work_and_its_end_makes_it_idle() -> None:
@@ -21,6 +22,21 @@ def test_an_assignment_that_is_not_acknowledged_is_released_after_three_minutes(
     assert not of_kind(young, Release)
     old = run(seat(given_), work=(task(status="claimed", claim=claim(180, acknowledged=False, by="brain")),))
     assert [effect.attempt for effect in of_kind(old, Release)] == [True]
+
+
+def test_an_assignment_that_was_never_typed_goes_back_without_counting_as_an_attempt() -> None:
+    """A draft in the composer, or a long turn, for ten minutes must not block a task that nobody was told of."""
+    work = (task(status="claimed", claim=claim(180, acknowledged=False, by="human")),)
+    told = letter("t-aaaaaa-assignment-1", kind="assignment", task="t-aaaaaa")
+    given_ = arm(ArmState.TASK_ASSIGNED, tasks=("t-aaaaaa",))
+    for held in (
+        seat(given_, READY.replace(screen="draft"), letters=(told,)),
+        seat(given_, flights=(Flight("d-1", ("t-aaaaaa-assignment-1",), 1, reason="a draft"),)),
+    ):
+        released = of_kind(run(held, work=work), Release)
+        assert [(effect.attempt, "could not be told" in effect.reason) for effect in released] == [(False, True)]
+    typed = seat(given_, flights=(Flight("d-1", ("t-aaaaaa-assignment-1",), 1, state="submitted", typed=True),))
+    assert [effect.attempt for effect in of_kind(run(typed, work=work), Release)] == [True]
 
 
 def test_a_laptop_that_slept_gives_the_seat_its_three_minutes_again() -> None:

@@ -29,6 +29,16 @@ def test_one_block_at_a_time() -> None:
     assert not of_kind(run(seat(letters=(letter("m-2"),), flights=(flight(),))), Deliver)
 
 
+def test_what_holds_a_block_before_the_terminal_is_said() -> None:
+    """A draft that a person left there stops all mail of the seat: `coleo status` and `coleo why` name it."""
+    waits = flight(reason="the composer holds text: row 50: > hello there")
+    assert run(seat(flights=(waits,))).arms["rand"].waiting == f"mail waits: {waits.reason}"
+    counting = [run(seat(flights=(flight(reason=f"a person typed {s} s ago"),))).arms["rand"] for s in (3, 4)]
+    assert counting[0].waiting == counting[1].waiting == "mail waits: a person is typing"
+    gone_out = run(seat(arm(waiting="mail waits: x"), flights=(flight(state="submitted", typed=True),)))
+    assert gone_out.arms["rand"].waiting == ""
+
+
 def test_nothing_is_typed_into_a_dialog_a_draft_or_an_unknown_screen() -> None:
     for screen in ("dialog", "draft", "unknown", "lost", "starting"):
         decision = run(seat(seen=READY.replace(screen=screen, evidence="row 3"), letters=(letter(priority=0),)))
