@@ -66,14 +66,14 @@ def _version(wanted: bool) -> None:
 def _options(
     project: Annotated[
         str | None,
-        typer.Option("--project", "-C", metavar="FOLDER", help="The project, instead of the one around this folder."),
+        typer.Option("--project", metavar="FOLDER", help="The project, instead of the one around this folder."),
     ] = None,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version.", is_eager=True, callback=_version)
     ] = False,
 ) -> None:
     if project is not None:
-        os.environ["COLEO_PROJECT"] = os.path.abspath(project)
+        os.environ["COLEO_PROJECT"] = find(os.path.abspath(project), {}).root
 
 
 def here() -> Layout:

@@ -51,6 +51,12 @@ def foreground(layout: Layout, values: dict[str, str]) -> int:
     from coleo.daemon.up import up
 
     def ready() -> None:
+        try:
+            tell()
+        except out.ReaderGone:  # nobody reads what is told; that is no reason to end
+            pass
+
+    def tell() -> None:
         seats = layout.seats_present()
         out.line(f"coleo {__version__} is up in {layout.root} (pid {os.getpid()})")
         out.line(f"  plan   {os.path.relpath(layout.plan, layout.root)}")

@@ -13,7 +13,7 @@ from coleo.cli import named, out, tasklist
 from coleo.cli.app import Json, Seat, Task, command, complete_seats, group, here
 from coleo.files import mail, taskfile, work
 from coleo.files.layout import Layout
-from coleo.model.errors import BadInput
+from coleo.model.errors import BadInput, CannotBeDone
 
 task = group("Look at one task, and decide about it.", "coleo task show t-k3v9qz", "coleo task assign t-k3v9qz ada")
 Reason = Annotated[str, typer.Option("--reason", "-r", metavar="TEXT", help="Stands in the task's file.")]
@@ -74,6 +74,7 @@ def assign(task_id: Task, seat: Seat, json: Json = False) -> None:
     layout = here()
     named.seat(layout, seat)
     view = _view(layout, task_id)
+    _not_over(view)
     if view.seat not in (None, seat):
         out.note(f"the plan marks it for @{view.seat}; your word is the later one")
     if view.waiting_for:
@@ -120,6 +121,7 @@ def block(task_id: Task, reason: Reason = "a person said so", json: Json = False
     """Let nobody take a task until you open it again. A seat that holds it is told."""
     layout = here()
     view = _view(layout, task_id)
+    _not_over(view)
     at = out.now()
     work.block(layout, view.task, reason, at)
     if view.claim is not None:
@@ -145,6 +147,11 @@ def note(task_id: Task, text: Annotated[str, typer.Argument(metavar="TEXT")], js
 
 def _view(layout: Layout, task_id: str) -> TaskView:
     return named.task(tasks.view(layout, out.now()), task_id)
+
+
+def _not_over(view: TaskView) -> None:
+    if view.status in tasklist.OVER:
+        raise CannotBeDone(f"task {view.id} is {view.status.value}", todo=f"coleo task reopen {view.id}")
 
 
 def _done(layout: Layout, view: TaskView, what: str, json: bool) -> None:

@@ -46,7 +46,15 @@ def test_assign_against_the_plan_is_done_with_a_word(layout: Layout) -> None:
     assert (ran.returncode, "@bob" in ran.stderr) == (0, True)
     ran = coleo(layout, "task", "assign", ids["Post the letter"], "ada")
     assert (ran.returncode, ids["Write the letter"] in ran.stderr) == (0, True)
-    assert coleo(layout, "task", "assign", ids["Buy stamps"], "ada").returncode in (0, 1)
+
+
+@pytest.mark.parametrize("words", [["assign", "TASK", "ada"], ["block", "TASK"]])
+def test_what_is_over_is_neither_assigned_nor_blocked(layout: Layout, words: list[str]) -> None:
+    """Its box says that it is done, and the box wins."""
+    task = task_ids(layout)["Buy stamps"]
+    ran = coleo(layout, "task", *[task if word == "TASK" else word for word in words])
+    assert (ran.returncode, "coleo task reopen" in ran.stderr) == (1, True)
+    assert view(layout, "Buy stamps").file is None
 
 
 def test_block_takes_it_back_tells_the_holder_and_reopen_opens_it(layout: Layout) -> None:
