@@ -77,7 +77,11 @@ def _signals_end_it() -> Iterator[None]:
 
 
 def _options(args: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="coleo demo", description=(__doc__ or "").split("\n\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="coleo demo",
+        description="A small plan is worked off by two shell seats while you watch. No account, no network.",
+        epilog="Example: coleo demo /tmp/site, then look at /tmp/site/.project/plan.md",
+    )
     parser.add_argument(
         "folder", nargs="?", metavar="FOLDER", help="new or empty; a new one for temporary files if none"
     )
