@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _WORDS = {number: word for word, number in PRIORITIES.items()}
 #: How many bytes of the log are looked through for the last entry about a seat or a task.
 LOOK_BACK = 4 << 20
+#: How many characters of that entry are told.
+LAST_SHOWN = 160
 
 
 class Limits(Record):
@@ -223,5 +225,6 @@ def _last(layout: Layout, field: str, value: str) -> tuple[str, float | None]:
         return "", None
     entry = found[0]
     rest = ", ".join(str(entry[name]) for name in ("task", "title", "text", "reason") if entry.get(name))
+    rest = rest if len(rest) <= LAST_SHOWN else rest[:LAST_SHOWN] + "…"
     at = parse(str(entry.get("ts", "")))
     return f"last in the log: {entry.get('action', '?')}" + (f" ({rest})" if rest else ""), at

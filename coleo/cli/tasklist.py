@@ -46,7 +46,8 @@ def _wanted(view: TaskView, everything: bool, status: str | None, seat: str | No
 def _row(view: TaskView) -> tuple[Cell, ...]:
     status = view.status.value
     word = "waiting" if view.status is TaskStatus.OPEN and view.waiting_for else status
-    seat = view.holder or (f"@{view.seat}" if view.seat else "-")
+    did = view.file.seat if view.file and view.status is TaskStatus.DONE else None
+    seat = view.holder or did or (f"@{view.seat}" if view.seat else "-")
     mark = {"high": "! ", "low": "↓ "}.get(view.priority, "")
     return view.id, (word, out.STYLES.get(status, "")), seat, "  " * view.task.depth + mark + view.title, _where(view)
 

@@ -54,10 +54,8 @@ def show(task_id: Task, json: Json = False) -> None:
             shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
             out.line(f"  {name.replace('_', ' ') + ':':<13} {out.title(shown)}")
     _text("description", view.description)
-    for number, reason in enumerate(view.reasons, 1):
-        _text(f"attempt {number}", reason)
-    for note in view.notes:
-        _text("note", note)
+    _text("attempts", "\n".join(f"{number}. {reason}" for number, reason in enumerate(view.reasons, 1)))
+    _text("notes", "\n".join(f"- {note}" for note in view.notes))
     _text("result", view.result)
 
 

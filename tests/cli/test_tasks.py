@@ -100,7 +100,7 @@ def test_show_tells_attempts_and_reasons(layout: Layout) -> None:
     work.take(layout, task.task, "bob", NOW)
     work.fail(layout, task.id, "bob", "no water\nat all", NOW)
     text = coleo(layout, "task", "show", task.id).stdout
-    assert "attempt 1:" in text
+    assert "  1. " in text
     assert "no water" in text
     assert facts(layout, "task", "show", task.id)["status"] == "failed"
 
