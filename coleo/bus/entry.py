@@ -11,7 +11,7 @@ import sys
 
 from coleo.bus import context
 from coleo.bus.verbs import VERBS, Param, Verb
-from coleo.model.errors import BadInput, ColeoError
+from coleo.model.errors import BadInput, ColeoError, refused_by_system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,11 +37,20 @@ def main(args: Sequence[str], environ: Mapping[str, str] = os.environ, now: floa
     try:
         return _main(list(args), environ, _clock() if now is None else now)
     except ColeoError as error:
-        if as_json:
-            _say(1, _dump({"error": error.as_dict()}))
-        else:
-            _say(2, f"coleo: {error}")
-        return error.exit_code
+        return _refuse(error, as_json)
+    except OSError as error:
+        refused = refused_by_system(error)
+        if refused is None:
+            raise
+        return _refuse(refused, as_json)
+
+
+def _refuse(error: ColeoError, as_json: bool) -> int:
+    if as_json:
+        _say(1, _dump({"error": error.as_dict()}))
+    else:
+        _say(2, f"coleo: {error}")
+    return error.exit_code
 
 
 def _main(args: list[str], environ: Mapping[str, str], now: float) -> int:

@@ -14,7 +14,7 @@ import os
 from importlib import import_module
 
 from coleo.cli import out, quick
-from coleo.model.errors import BadInput, ColeoError
+from coleo.model.errors import BadInput, ColeoError, refused_by_system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,13 +37,14 @@ MODULES: dict[str, tuple[str, ...]] = {
 }
 
 #: Options of `coleo` itself that take a value; what follows them is no command.
-_WITH_VALUE = ("--project", "-C")
+_WITH_VALUE = ("--project",)
 
 
 def main(argv: Sequence[str]) -> int:
     """Run one command; `argv` without the program's name. Gives the exit code; raises only what is our own bug."""
     out.prepare()
     words = list(argv)
+    project = os.environ.get("COLEO_PROJECT")
     try:
         found = None if "_COLEO_COMPLETE" in os.environ else quick.parse(words)
         code = quick.run(found) if found else _with_typer(words)
@@ -53,8 +54,20 @@ def main(argv: Sequence[str]) -> int:
     except ColeoError as problem:
         out.error(problem, as_object=_wants_json(words))
         return problem.exit_code
+    except OSError as error:
+        refused = refused_by_system(error)
+        if refused is None:
+            raise
+        out.error(refused, as_object=_wants_json(words))
+        return refused.exit_code
     except KeyboardInterrupt:
         return 130
+    finally:
+        # ``--project`` says it for one command, also where several are run in one process.
+        if project is None:
+            os.environ.pop("COLEO_PROJECT", None)
+        else:
+            os.environ["COLEO_PROJECT"] = project
     return code
 
 

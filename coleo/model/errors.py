@@ -78,3 +78,28 @@ class Unsafe(ColeoError):
     """Permissions or an owner that coleo will not work with (exit 4)."""
 
     exit_code = 4
+
+
+#: What the system refuses and a person can mend: by the name of the error, what to do about it.
+_MENDABLE = {
+    "ENOSPC": "make room on that disk, then do it again",
+    "EDQUOT": "make room within the quota, then do it again",
+    "EROFS": "make that file system writable, then do it again",
+    "EACCES": "give yourself the permission, then do it again",
+    "EPERM": "give yourself the permission, then do it again",
+    "EIO": "look at the disk: it could not be read or written",
+    "EMFILE": "raise the limit of open files (ulimit -n), then do it again",
+    "ENFILE": "end other programs: the system has no open files left",
+    "ENOMEM": "end other programs: the system has no memory left",
+}
+
+
+def refused_by_system(error: OSError) -> CannotBeDone | None:
+    """A full disk, a read-only file system, a missing permission in words for a person; None for a bug of ours."""
+    import errno
+
+    todo = _MENDABLE.get(errno.errorcode.get(error.errno or 0, ""))
+    if todo is None:
+        return None
+    file = error.filename if isinstance(error.filename, str) else None
+    return CannotBeDone("the system does not let coleo do this", file=file, found=error.strerror, todo=todo)

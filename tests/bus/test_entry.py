@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -170,3 +171,21 @@ def test_underscores_are_understood(tmp_path: Path) -> None:
     layout = project(tmp_path)
     assert entry.main(["get_full_briefing"], {"COLEO_PROJECT": layout.root, "COLEO_SEAT": "ada"}, NOW) == 0
     assert ids(layout)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_full_disk_is_told_as_a_full_disk_not_as_a_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], as_json: bool
+) -> None:
+    layout = project(tmp_path)
+
+    def full(*_args: object, **_named: object) -> bool:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("coleo.files.atomic.create", full)
+    environ = {"COLEO_PROJECT": layout.root, "COLEO_SEAT": "ada"}
+    words = ["send-message", "bob", "normal", "hello", *(["--json"] if as_json else [])]
+    assert entry.main(words, environ, NOW) == 1
+    said = capfd.readouterr()
+    assert "No space left" in (said.out if as_json else said.err)
+    assert not as_json or json.loads(said.out)["error"]["exit_code"] == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
@@ -140,6 +141,31 @@ def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
     assert entry.main(["status"]) == 130
 
 
+@pytest.mark.parametrize(
+    ("number", "code"), [(errno.EACCES, 1), (errno.ENOSPC, 1), (errno.EROFS, 1), (errno.EBADF, None)]
+)
+def test_what_the_machine_refuses_is_told_and_no_bug(
+    number: int, code: int | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(_call: object) -> int:
+        raise OSError(number, os.strerror(number), "/some/file")
+
+    monkeypatch.setattr(quick, "run", refused)
+    if code is None:
+        with pytest.raises(OSError):
+            entry.main(["status"])
+        return
+    assert entry.main(["status"]) == code
+    said = capsys.readouterr().err
+    assert "/some/file" in said
+    assert os.strerror(number) in said
+
+
+def test_a_project_that_is_none_is_bad_input(tmp_path: Path) -> None:
+    ran = coleo(tmp_path, "--project", str(tmp_path / "nowhere"), "status")
+    assert (ran.returncode, "coleo init" in ran.stderr) == (2, True)
+
+
 def test_a_bug_of_ours_passes_through(monkeypatch: pytest.MonkeyPatch) -> None:
     """It must reach the entry point, which writes the report and exits 70."""
 
@@ -231,3 +257,17 @@ def test_a_plain_table_lines_up_wide_and_hostile_text() -> None:
     """In a pipe a table is text: two spaces between columns, one row for each entry."""
     made = out.plain_table(("A", "B"), [("日本", "x\ny"), ("a", "\x1b[2J")])
     assert made.splitlines() == ["A     B", "日本  x y", "a     \\x1b[2J"]
+
+
+def test_a_full_disk_is_told_as_a_full_disk_not_as_a_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = project(tmp_path, "ada")
+
+    def full(*_args: object, **_named: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("coleo.files.mail.send", full)
+    monkeypatch.chdir(layout.root)
+    assert entry.main(["send", "ada", "hello"]) == 1
+    assert "No space left" in capsys.readouterr().err
