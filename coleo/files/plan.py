@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from coleo.brain.plansync import FileRead, reconcile
-from coleo.files import inplace, planadd
+from coleo.files import inplace, ownwrites, planadd
 from coleo.files.layout import Layout
 from coleo.files.markdown import parser_of
 from coleo.files.planadd import PlanItem
@@ -198,7 +198,9 @@ def tick(layout: Layout, task: Task, done: bool = True, *, deadline_s: float = 1
         if row is None:
             return False
         if row.done != done:
-            inplace.set_byte(path, data, parsed.place(row).offset, ord("x" if done else " "))
+            offset, box = parsed.place(row).offset, b"x" if done else b" "
+            ownwrites.note(layout, data, data[:offset] + box + data[offset + 1 :])
+            inplace.set_byte(path, data, offset, box[0])
         return True
 
     try:
