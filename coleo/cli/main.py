@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 
+from coleo import __version__
 from coleo.cli import out, quick
 from coleo.model.errors import BadInput, ColeoError, refused_by_system
 
@@ -96,6 +97,9 @@ def build(command: str | None) -> Typer:
 
 
 def _with_typer(words: list[str]) -> int:
+    if words == ["--version"]:
+        out.line(f"coleo {__version__}")
+        return 0
     from typer.main import get_command
 
     completing = "_COLEO_COMPLETE" in os.environ
