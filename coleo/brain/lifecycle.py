@@ -67,6 +67,9 @@ def _wanted(seat: SeatFacts, going_down: bool) -> str:
     return ""
 
 
+_PAST_START = frozenset({ArmState.IDLE, ArmState.TASK_ASSIGNED, ArmState.WORKING, ArmState.DISCONNECTED})
+
+
 def _gone(seat: SeatFacts, now: float, rules: Rules, free_place: bool, going_down: bool) -> Step:
     arm = seat.arm
     if seat.seen.child_alive and seat.seen.reachable and arm.state is not ArmState.FAILED:
@@ -137,7 +140,8 @@ def _living(seat: SeatFacts, now: float, rules: Rules, going_down: bool, woke_at
         return _park_start(seat, now, seen.failure)
     if seen.exit:
         return _dead(seat, now, rules, seen.exit)
-    if not seen.host_alive and arm.host is not None:
+    if not seen.host_alive and (arm.host is not None or arm.state in _PAST_START):
+        # A record without a host that can be one (case h09) must neither hold the seat for ever nor `coleo down`.
         return _dead(seat, now, rules, "its host is gone")
     effects: tuple[Effect, ...] = ()
     unwanted = _wanted(seat, going_down)

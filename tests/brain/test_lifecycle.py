@@ -178,3 +178,14 @@ def test_deadlines_begin_anew_when_the_machine_wakes() -> None:
     seen = READY.replace(screen="starting")
     assert run(seat(starting, seen), woke_at=NOW - 5).arms["rand"].state is ArmState.STARTING
     assert run(seat(starting, seen)).arms["rand"].state is ArmState.FAILED
+
+
+def test_h09_a_record_without_a_host_holds_neither_the_seat_nor_the_end_of_the_brain() -> None:
+    """pid 0 or -1 in a record is no host: nothing lives there, so a new arm may start, and `coleo down` may end."""
+    for state in (ArmState.IDLE, ArmState.TASK_ASSIGNED, ArmState.WORKING, ArmState.DISCONNECTED):
+        decision = run(seat(arm(state, host=None), GONE))
+        assert not decision.arms["rand"].alive, state
+        assert not of_kind(decision, Stop), state
+        assert not run(seat(arm(state, host=None), GONE), stopping="coleo goes down").arms["rand"].alive, state
+    starting = arm(ArmState.SPAWNING, host=None, since_at=NOW - 1, spawned_at=NOW - 1)
+    assert run(seat(starting, GONE)).arms["rand"].alive, "a host takes a moment to start"
