@@ -17,7 +17,7 @@ from coleo.daemon.clock import Clock, SleepGauge
 from coleo.daemon.hand import Hand
 from coleo.daemon.memory import Memory
 from coleo.daemon.planwork import PlanWork
-from coleo.daemon.post import Post
+from coleo.daemon.post import Post, prune_prompts
 from coleo.daemon.terminals import Terminals
 from coleo.daemon.wishes import Wishes
 from coleo.files import activity, arms, atomic, history, inplace, redact, requests
@@ -223,7 +223,9 @@ class Brain:
         if inplace.used_fallback():
             self._complain("leases", "this file system has no leases: people's files are changed without them")
         requests.sweep(self.layout, now)
-        history.prune(self.layout, self.wishes.settings.brain.retention_days, now)
+        keep_days = self.wishes.settings.brain.retention_days
+        history.prune(self.layout, keep_days, now)
+        prune_prompts(self.layout, keep_days, now)
 
     def _requests(self, areas: set[str], *, fully: bool) -> None:
         """What people asked for. Wishes are in ``desired.json``; here only the answers, and the end."""

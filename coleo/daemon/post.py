@@ -7,6 +7,7 @@ became of them.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 
@@ -202,3 +203,20 @@ def _stamp(path: str) -> int:
         return os.stat(path).st_mtime_ns
     except OSError:
         return 0
+
+
+def prune_prompts(layout: Layout, keep_days: int, now: float) -> int:
+    """Remove the files of long prompts that are older than `keep_days` days; how many went. 0 keeps all.
+
+    A receipt is no reason to remove one: the agent reads the file after it, and may come back to it.
+    """
+    gone = 0
+    if keep_days <= 0:
+        return gone
+    for folder, _folders, names in os.walk(layout.prompts):
+        for path in (os.path.join(folder, name) for name in names):
+            with contextlib.suppress(OSError):
+                if os.lstat(path).st_mtime < now - keep_days * 86400:
+                    os.unlink(path)
+                    gone += 1
+    return gone
