@@ -25,6 +25,8 @@ from coleo.model.task import TaskFile, TaskStatus
 
 TICK_RETRY_S = 0.05
 INBOX_RETRY_S = 1.0
+ASKED_AGAIN = frozenset({"title", "description", "blocks", "seat", "verify"})
+"""What a person may change about a task so that seats which could not take it are asked again."""
 RANKS = {"high": 0, "normal": 1, "low": 2}
 
 
@@ -75,7 +77,7 @@ class TaskFiles:
     def bindings(self) -> tuple[Binding, ...]:
         """What the plan's reader needs of them."""
         return tuple(
-            Binding(file.id, file.file, file.section, file.title, file.number, file.status.value)
+            Binding(file.id, file.file, file.section, file.title, file.number, file.status.value, origin=file.origin)
             for file in self.files.values()
         )
 
@@ -222,8 +224,12 @@ class PlanWork:
                 self._log("task_reworded", **where, text=old)
                 self._follow(task, known, now)
                 self._tell(task, f"reworded-{_short(task.title)}", texts.reworded(task.id, old, task.title), now)
-            case events.Moved() | events.Changed():
+            case events.Moved():
                 self._follow(task, known, now)
+            case events.Changed(fields=fields):
+                self._follow(task, known, now)
+                if known is not None and known.declined and set(fields) & ASKED_AGAIN:
+                    taskfile.update(self._layout, task.id, {"declined": ()}, now)
             case events.Ticked(by="coleo"):
                 taskfile.update(self._layout, task.id, {"ticked_at": iso(now)}, now)
             case events.Ticked() | events.DoneInWork():

@@ -288,3 +288,15 @@ def test_a_clock_that_was_set_back_does_not_stop_the_ticks(tmp_path: Path) -> No
     assert not project.brain._is_tick()
     project.clock.forward(30)
     assert project.brain._is_tick()
+
+
+def test_a_task_that_a_seat_declined_is_offered_again_when_a_person_describes_it(tmp_path: Path) -> None:
+    project = Project(tmp_path, "- [ ] Count\n")
+    project.start()
+    task = project.brain.plan.tasks.tasks[0]
+    work.decline(project.layout, task, "rand", "no block", project.clock.now())
+    project.forward(3600)
+    before = len(project.prompts)
+    project.plan("- [ ] Count\n\n  ```sh\n  wc -l *\n  ```\n")
+    project.forward(20)
+    assert len(project.prompts) == before + 1
