@@ -76,6 +76,15 @@ def test_down_brain_leaves_the_arms_and_down_without_a_brain_ends_them(layout: L
     assert not any(child is not None and process.same(child) for child in before.values())
 
 
+def test_hosts_that_nobody_told_to_end_are_told_once(layout: Layout) -> None:
+    """A stop that got lost on its way (its brain was killed, its link was not there yet) must not hold `down` up."""
+    up(layout)
+    coleo(layout, "down", "--brain")
+    assert sorted(starting.stop_forgotten(layout)) == ["ada", "bob"]
+    eventually(lambda: starting.living(layout) == [], 30)
+    assert starting.stop_forgotten(layout) == []
+
+
 def test_restart_gives_a_new_generation_stop_ends_it_start_brings_it_back(layout: Layout) -> None:
     up(layout)
     first = arms.read(layout, "ada")
