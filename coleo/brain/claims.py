@@ -32,7 +32,7 @@ def follow(arm: Arm, seat: SeatFacts, work: tuple[Work, ...], now: float) -> tup
         arm, effects = apply(arm, event, now, reason)
         arm = arm.replace(nudges=0, offered=())
     if arm.state is ArmState.WORKING and not arm.next:
-        arm = arm.replace(next="its task is completed or failed", next_at=None)
+        arm = arm.replace(next="it completes or fails its task", next_at=None)
     return arm.replace(tasks=ids), effects
 
 

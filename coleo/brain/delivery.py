@@ -95,7 +95,7 @@ def choose(seat: SeatFacts, arm: Arm, facts: Facts) -> tuple[Arm, tuple[Effect, 
     why = _closed(seat, arm, facts)
     ready = [] if why else [letter for letter in letters if _may_go(letter, seat, arm, facts)]
     if not ready:
-        return arm.replace(waiting=f"mail waits: {why or 'the arm is busy or in its grace period'}"), tuple(effects)
+        return arm.replace(waiting=f"mail waits: {why or _not_yet(seat, arm, facts)}"), tuple(effects)
     block = _block(ready)
     return arm.replace(waiting=""), (*effects, Deliver(seat.name, tuple(letter.id for letter in block)))
 
@@ -103,6 +103,14 @@ def choose(seat: SeatFacts, arm: Arm, facts: Facts) -> tuple[Arm, tuple[Effect, 
 def _steady(reason: str) -> str:
     """A host's reason without what changes while nothing happens: the record of the arm is written on each change."""
     return "a person is typing" if reason.startswith("a person typed") else reason
+
+
+def _not_yet(seat: SeatFacts, arm: Arm, facts: Facts) -> str:
+    if seat.seen.screen == "busy":
+        return "the arm is busy; it is typed when the turn ends"
+    if in_grace(arm, facts):
+        return "the arm was found running and is left alone for a while (brain.arm_grace_period_minutes)"
+    return "the arm cannot take it now"
 
 
 def _still_assigned(letter: Letter, seat: SeatFacts, facts: Facts) -> bool:

@@ -76,7 +76,10 @@ def seat_facts(layout: Layout, name: str, arm: Arm | None, wishes: desired.Desir
         "stopping": made.stopping or None,
         "deaths": made.deaths,
         "tasks": [{"id": one.id, "title": one.title, "status": one.status.value} for one in held],
-        "mail": {box: len(mailbox.names(mailbox.folder(layout, name, box))) for box in BOXES},
+        "mail": {
+            **{box: len(mailbox.names(mailbox.folder(layout, name, box))) for box in BOXES},
+            "undelivered": len(mailbox.undelivered(layout, name)),
+        },
         "waiting": made.waiting or None,
         "next": made.next or None,
         "next_at": _iso(made.next_at),
@@ -118,6 +121,6 @@ def needs_person(seat: dict[str, Any]) -> str:
     """Why this seat waits for a person; "" when it does not."""
     if seat["state"] == ArmState.FAILED.value:
         return f"parked: {seat['parked'] or 'it could not start'}"
-    if seat["mail"]["dead"] or seat["mail"]["quarantine"]:
+    if seat["mail"]["undelivered"] or seat["mail"]["quarantine"]:
         return "it has mail that could not be delivered or read"
     return ""

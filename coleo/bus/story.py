@@ -82,6 +82,7 @@ class TaskStory(Record):
     """Everything that an explanation of a task is made of.
 
     unmet: the dependencies that it waits for. wanted_by: the seat that it is marked for. reasons: of its attempts.
+    blocked: the note with which it was blocked last.
     """
 
     task: str
@@ -100,6 +101,7 @@ class TaskStory(Record):
     declined: tuple[str, ...] = ()
     attempts: int = 0
     reasons: tuple[str, ...] = ()
+    blocked: str = ""
     idle_seats: tuple[str, ...] = ()
     similar_to: str | None = None
     result: str = ""
@@ -126,7 +128,7 @@ def of_seat(layout: Layout, seat: str, now: float) -> SeatStory:
         restart_at=wish.restart_at,
         held=tuple(_held(one) for one in board.of_seat(seat)),
         waiting=tuple(_waiting(layout, seat)),
-        dead=len(mailbox.names(mailbox.folder(layout, seat, "dead"))),
+        dead=len(mailbox.undelivered(layout, seat)),
         quarantined=len(mailbox.names(mailbox.folder(layout, seat, "quarantine"))),
         free_tasks=len(board.free_for(seat)),
         last=last,
@@ -159,6 +161,7 @@ def of_task(layout: Layout, view: TaskView, now: float) -> TaskStory:
         declined=view.declined,
         attempts=view.attempts,
         reasons=view.reasons,
+        blocked=next((note for note in reversed(file.notes) if "blocked: " in note), "") if file else "",
         idle_seats=tuple(idle),
         similar_to=view.task.similar_to,
         result=view.result,

@@ -226,6 +226,8 @@ def _task_because(story: TaskStory) -> Iterator[str]:
             yield "its box is ticked" if story.ticked else "it was completed; its box is not ticked (yet)"
         case "blocked":
             yield f"{story.attempts} attempts failed" if story.attempts else "it was blocked by hand"
+            if story.blocked:
+                yield story.blocked
         case "withdrawn":
             yield "its line is gone from the plan"
         case _:

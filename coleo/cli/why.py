@@ -6,6 +6,7 @@ from coleo.bus import story, tasks
 from coleo.bus.why import Why, explain_seat, explain_task
 from coleo.cli import named, out
 from coleo.files.layout import Layout, find
+from coleo.model.errors import BadInput
 from coleo.model.instant import iso
 from coleo.model.names import SEAT
 
@@ -37,7 +38,8 @@ def explain(layout: Layout, target: str, at: float) -> Why:
         return explain_seat(story.of_seat(layout, target, at))
     views = tasks.view(layout, at)
     if not target.startswith("t-") and SEAT.fullmatch(target) and target not in {view.id for view in views}:
-        named.seat(layout, target)
+        near = named.nearest(target, [*layout.seats_present(), *(view.id for view in views)])
+        raise BadInput("no such seat or task", found=target, wanted=near or "a name or id as `coleo status` shows it")
     view = named.task(views, target)
     return explain_task(story.of_task(layout, view, at))
 

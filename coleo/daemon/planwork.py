@@ -155,6 +155,9 @@ class PlanWork:
             self._inbox_again_at = now + INBOX_RETRY_S
             return False
         self._inbox_again_at = taken.again_at
+        if taken.waits_for:
+            text = f"inbox.md waits: {taken.waits_for} says that an editor has unsaved changes of it"
+            self._complain(f"inbox {taken.waits_for}", text)
         if not (taken.added or taken.duplicates or taken.unclaimed):
             return False
         self._log(

@@ -26,7 +26,7 @@ from coleo.files.inboxparse import InboxItem, InboxRead, parse
 from coleo.files.inboxplan import Alike, Batch, Note, as_json, decide, from_json, open_tasks, with_group
 from coleo.files.layout import Layout, make_private
 from coleo.files.markdown import parser_of
-from coleo.files.planlook import in_conflict, read_regular
+from coleo.files.planlook import UNSAVED_S, in_conflict, read_regular
 from coleo.model.errors import CannotBeDone
 from coleo.model.plan import PLAN, TaskSet
 from coleo.model.record import Record
@@ -50,6 +50,7 @@ class InboxTaken(Record):
 
     unclaimed: (line, text) of what made no task. notes: as they were written. again_at: look again then, even
     without an event (the file was not still, somebody has it open, a repeat waits for its task); None for not.
+    waits_for: the editor's lock file that says that somebody has unsaved changes.
     """
 
     added: tuple[InboxItem, ...] = ()
@@ -58,6 +59,7 @@ class InboxTaken(Record):
     unclaimed: tuple[tuple[int, str], ...] = ()
     notes: tuple[Note, ...] = ()
     again_at: float | None = None
+    waits_for: str = ""
 
 
 def sync(
@@ -191,7 +193,11 @@ class _Sync:
             since = known[1]
         if self.now - since < self.settle_s:
             return since + self.settle_s
-        return self.now + BUSY_AGAIN_S if unsaved(self.layout.inbox) else None
+        lock = unsaved(self.layout.inbox) if self.now - since < UNSAVED_S else None
+        if lock is None:
+            return None
+        self.taken = self.taken.replace(waits_for=lock)
+        return self.now + BUSY_AGAIN_S
 
     def _decide(self, read: InboxRead, at: float) -> Batch | None:
         """What to do with the items; None when one repeats a line of the plan that has not become a task yet.

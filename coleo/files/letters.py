@@ -15,7 +15,7 @@ from coleo.files.layout import Layout
 from coleo.model.errors import BadInput
 from coleo.model.instant import iso, parse
 from coleo.model.message import LOWEST, PRIORITIES, SIGNED, TEXT_LIMIT, Message, parse_name
-from coleo.model.names import MESSAGE, check_sender
+from coleo.model.names import MESSAGE, RESERVED_SEATS, check_sender
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,13 +132,15 @@ def from_raw(raw: dict[str, Any], notes: list[str], name: str, seat: str) -> Mes
         check_sender(sender)
     except BadInput:
         raise Unreadable(f"its sender is no seat name: {sender!r:.100}") from None
+    parts = parse_name(name)
+    if sender in RESERVED_SEATS and parts is not None and parts.sender != sender:
+        raise Unreadable(f"it says that it is from {sender}, its file name says {parts.sender}")
     clean = clean_text(text)
     if clean != text:
         notes = [*notes, "characters that no text can hold were replaced or dropped"]
     size = len(clean.encode("utf-8"))
     if size > TEXT_LIMIT:
         raise Unreadable(f"its text has {size} bytes, more than {TEXT_LIMIT}")
-    parts = parse_name(name)
     if parts is not None and parts.sender != sender:
         notes = [*notes, f"its file name says that it is from {parts.sender}"]
     where = raw.get(DELIVERY)

@@ -43,6 +43,11 @@ def names(path: str) -> list[str]:
     return [parts.text for parts in sorted(parsed, key=lambda parts: parts.order)]
 
 
+def undelivered(layout: Layout, seat: str) -> list[str]:
+    """Dead messages that somebody wrote: what coleo itself had called off or let expire is nobody's concern."""
+    return [name for name in names(folder(layout, seat, "dead")) if "-from-brain-" not in name]
+
+
 def read_all(layout: Layout, seat: str, where: str) -> list[Message]:
     """The readable messages of a folder, in delivery order."""
     path = folder(layout, seat, where)
