@@ -1,7 +1,8 @@
 """A glance at the repository around a project, cheap enough for `coleo status`: nothing is read but what is asked.
 
 What could be committed is counted by one ``git status`` below ``.project/`` that runs while the rest of the status is
-made. It takes no lock and refreshes no index. Measured with 50 seats: 3 ms more than without (`gitwork.py` commits).
+made. It takes no lock and refreshes no index. Measured with 300 changed
+files: git takes 3 to 12 ms beside the rest. (Commits are made by `gitwork.py`.)
 """
 
 from __future__ import annotations

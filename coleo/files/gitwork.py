@@ -157,8 +157,8 @@ class _Attempt:
                 case ["#", "branch.head", name]:
                     self.detached = name == "(detached)"
                 case ["1", state, _sub, head_mode, _index_mode, mode, head_id, _index_id, path]:
-                    # Not what was taken away, became a symlink, is only announced (add -N), or has another mode.
-                    if state[1] not in "DTA" and (state[0] != "." or mode == head_mode):
+                    # Not what was taken away, became a symlink, has another mode, or is only announced (`add -N`).
+                    if state[1] not in "DT" and (state[0] != "." or mode == head_mode):
                         self._consider(path, Entry(head_mode, head_id), found, staged=state[0] != ".")
                 case ["?", *_]:
                     self._consider(row[2:], None, found, staged=False)

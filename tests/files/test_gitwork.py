@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from coleo.files import gitwork, inbox, plan
-from coleo.files.gitrun import Git
+from coleo.files.gitrun import Git, GitError, TimedOut
 from coleo.files.gitwork import NEW_PLAN, STAGED, THEIRS, UNSAVED, Outcome
 from coleo.files.planadd import item
 from coleo.model.plan import TaskSet
@@ -230,6 +230,7 @@ def test_files_that_vanished_or_became_something_else_are_left(repo: Repo) -> No
     os.rename(repo.layout.plan, outside)
     os.symlink(outside, repo.layout.plan)
     os.chmod(repo.layout.inbox, 0o755)
+    os.symlink(outside, os.path.join(repo.layout.tasks, "t-abc234-not-a-file.md"))
     assert repo.commit() == Outcome()
     assert repo.head == head
 
@@ -486,6 +487,34 @@ def test_a_head_that_cannot_be_moved_leaves_the_index_as_it_was(repo: Repo, monk
     lock.unlink()
     assert (repo.head, repo.staged, repo.leftovers()) == (head, staged, [])
     assert repo.commit().commit
+
+
+def test_a_person_who_hides_a_file_meanwhile_keeps_it_hidden(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = repo.done("Write the parser")
+    hide = ("update-index", "--skip-worktree", ".project/plan.md")
+    meanwhile(monkeypatch, "commit-tree", lambda: repo.git(*hide))
+    assert repo.commit().files == (f"tasks/{task}-write-the-parser.md",)
+    assert repo.git("ls-files", "-v", ".project/plan.md") == "S .project/plan.md\n"
+
+
+@pytest.mark.parametrize("error", [GitError("killed"), TimedOut()])
+def test_a_head_that_moved_though_git_did_not_say_so_is_seen(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """Ended by the deadline in its last moment: the index must not go back then."""
+    ask = Git.__call__
+
+    def call(self: Git, *words: str, **rest: object) -> bytes:
+        said = ask(self, *words, **rest)  # type: ignore[arg-type]
+        if "update-ref" in words:
+            raise error
+        return said
+
+    repo.done("Write the parser")
+    monkeypatch.setattr(Git, "__call__", call)
+    assert repo.commit().commit == ""
+    assert "[x]" in repo.shown("plan.md")
+    assert repo.status == "?? .coleo/\n"
 
 
 def test_others_who_commit_all_the_time_are_waited_for(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
