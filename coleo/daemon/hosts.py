@@ -45,6 +45,7 @@ class Link:
         self.last_words = ""
         self.failure = ""
         self.asked: set[str] = set()
+        self.stop_for = ""
         self.task: asyncio.Task[None] | None = None
 
     def typing(self, flight: str) -> Typing | None:
@@ -87,7 +88,8 @@ class Hosts:
         """Connect to the hosts that the records name and that live, and to those that no record names."""
         strays = find_hosts(self._layout)
         for seat in sorted({*arms, *strays}):
-            recorded = arms[seat].host if seat in arms and arms[seat].alive else None
+            alive = seat in arms and arms[seat].alive
+            recorded = arms[seat].host if alive else None
             host = recorded if recorded is not None and process.same(recorded) else strays.get(seat)
             link = self._link(seat)
             link.host = host
@@ -96,7 +98,7 @@ class Hosts:
                 if not os.path.exists(link.socket):
                     process.send(host, _REBIND)
                 self._start(link)
-            elif recorded is not None:
+            elif alive:
                 link.host = recorded
                 self._ended(link)
 
@@ -136,8 +138,11 @@ class Hosts:
         self._on_change(seat)
 
     def stop(self, seat: str, reason: str) -> None:
-        """Ask the host to end its arm."""
-        self._ask(seat, lambda client: client.stop(reason=reason))
+        """Ask the host to end its arm; when it cannot be asked now, as soon as it can."""
+        link = self._links.get(seat)
+        if link is not None:
+            link.stop_for = reason
+            self._ask(seat, lambda client: client.stop(reason=reason))
 
     def deliver(self, seat: str, flight: str, text: str) -> None:
         """Hand over a block; the host answers at once, events follow."""
@@ -244,6 +249,8 @@ class Hosts:
         for block in await client.deliveries():
             link.blocks[block.id] = block
         link.asked -= unsure - set(link.blocks)
+        if link.stop_for and not link.status.stopping:
+            await client.stop(reason=link.stop_for)
         self._on_change(link.seat)
         async for event in client.events():
             match event.get("event"):
@@ -258,12 +265,12 @@ class Hosts:
 
     def _ended(self, link: Link) -> None:
         """The host process is gone: its last word is the exit record, if it could leave one."""
-        how = "its host was killed"
+        how = "its host was killed" if link.host else "it had no host yet when the last brain ended"
         try:
             record = read_exit(link.spec_path)
         except (ValueError, OSError):
             record = None
-        if record is not None and (link.host is None or record.host == link.host):
+        if record is not None and record.generation == link.generation:
             how = record.failure or str(record.exit or "its terminal was lost")
             link.last_words = " / ".join([row for row in record.screen if row.strip()][-LAST_ROWS:])
             for block in record.deliveries:

@@ -45,7 +45,7 @@ class Memory:
             make_private(os.path.dirname(self._layout.seat(seat).transcript))
         for folder in self._guarded(seats):
             known = self._folders.get(folder)
-            if known is None or os.path.isdir(folder):
+            if known is None or os.path.isdir(folder) or not self._has_place(folder):
                 continue
             make_private(folder)
             for name, kept in sorted(known.items()):
@@ -55,10 +55,17 @@ class Memory:
             notes.append(f"{where} was swept away; it is there again with {len(known)} files")
         return notes
 
+    def _has_place(self, folder: str) -> bool:
+        """Whether the folder around it is there: a seat or a project that was moved away is not made anew."""
+        around = self._layout.coleo if folder.startswith(self._layout.coleo) else os.path.dirname(folder)
+        return os.path.isdir(around)
+
     def tasks_gone(self, in_work: set[str]) -> list[str]:
         """Task files of tasks in work that vanished are written back. Returns one sentence for each."""
         folder = self._layout.tasks
-        notes = []
+        notes: list[str] = []
+        if not os.path.isdir(self._layout.project):
+            return notes
         for name, kept in sorted(self._folders.get(folder, {}).items()):
             path = os.path.join(folder, name)
             if _task_of(name, in_work) is None:

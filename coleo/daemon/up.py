@@ -27,6 +27,8 @@ from coleo.files import locks
 from coleo.files.layout import Layout, make_private
 from coleo.model.errors import CannotBeDone, Taken
 
+GONE_S = 10.0
+
 
 class BrainLock:
     """The right to be this project's brain. Raises Taken (exit 3) with the pid of the one that is."""
@@ -35,6 +37,7 @@ class BrainLock:
         self._layout = layout
         self._file = locks.hold(layout.lock("brain"), wait_s=0, note="brain")
         self._folder = -1
+        self._gone_since: float | None = None
 
     def acquire(self) -> None:
         """Take both locks or none."""
@@ -57,9 +60,16 @@ class BrainLock:
             os.close(self._folder)
             self._folder = -1
 
-    def keep(self) -> None:
-        """Call at each tick: a lock file that was swept away is made and taken again. Raises Taken, CannotBeDone."""
-        if not os.path.isdir(self._layout.project):
+    def keep(self, at: float) -> None:
+        """Call at each tick: a lock file that was swept away is made and taken again. at: seconds, monotonic.
+
+        Raises Taken, and CannotBeDone when the project was away at two looks at least 10 s apart.
+        """
+        if os.path.isdir(self._layout.project):
+            self._gone_since = None
+        elif self._gone_since is None:
+            self._gone_since = at
+        elif at - self._gone_since >= GONE_S:
             raise CannotBeDone("the project is gone", file=self._layout.project, todo="arms go on; start coleo again")
         if not self._file.still_there():
             self._file.release()
@@ -118,7 +128,7 @@ async def _live(
     committer = Committer(brain)
 
     def at_tick() -> None:
-        lock.keep()
+        lock.keep(clock.monotonic())
         bell.keep()
         watcher.keep()
         committer.keep()

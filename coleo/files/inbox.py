@@ -77,10 +77,21 @@ def sync(
     `note_in_task`. Raises CannotBeDone (the plan cannot be added to now: nothing is lost, call again), inplace.Busy,
     inplace.Changed, OSError (disk full, and the like).
     """
+    if _nothing_there(layout):
+        return InboxTaken()
     make_private(layout.locks)
     note = write_note or (lambda one: note_in_task(layout, tasks, one, now))
     with locks.hold(layout.lock("inbox"), wait_s=LOCK_WAIT_S, note="inbox"):
         return _Sync(layout, tasks, now, settle_s, note, deadline_s).run()
+
+
+def _nothing_there(layout: Layout) -> bool:
+    """An empty inbox and nothing begun: then no lock is taken, tick after tick."""
+    try:
+        empty = os.stat(layout.inbox).st_size == 0
+    except OSError:
+        return False
+    return empty and not os.path.exists(os.path.join(layout.cache, NAME))
 
 
 def note_in_task(layout: Layout, tasks: TaskSet, note: Note, now: float) -> None:

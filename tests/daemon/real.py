@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from coleo.bus import doorbell
 from coleo.daemon.hosts import find_hosts
-from coleo.files import arms, history, mail, process
+from coleo.files import arms, history, mail, process, requests
 from coleo.files.layout import Layout, make_private
 from coleo.model.arm import Arm
 from coleo.terminal import processes
@@ -73,6 +74,13 @@ class RealProject:
         self.brain.send_signal(number)
         self.brain.communicate(timeout=30)
         return self.brain.returncode
+
+    def ticks(self, count: int) -> None:
+        """Wait until the brain has been woken so often and has answered."""
+        for _ in range(count):
+            request = requests.ask(self.layout, "wake", now=time.time())
+            doorbell.ring(self.layout, "requests")
+            assert requests.wait(self.layout, request, deadline_s=20) is not None
 
     def clock_now(self) -> float:
         """Seconds since the epoch."""

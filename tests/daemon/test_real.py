@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 from coleo.daemon.hosts import find_hosts
-from coleo.files import desired, process
+from coleo.files import arms, desired, process
+from coleo.model.arm import Arm, ArmState
 from tests.daemon.real import real_project
 from tests.waiting import eventually
 
@@ -157,3 +158,38 @@ def test_a_missing_program_parks_the_seat_and_keeps_its_mail(tmp_path: Path) -> 
         eventually(lambda: project.arm("rand").state.value == "failed", 20, what="it is parked")
         assert "no-such-program-here" in project.arm("rand").parked
         assert len(os.listdir(project.layout.seat("rand").inbox)) == 1
+
+
+def test_a_stop_that_came_before_the_host_could_be_asked_is_not_lost(tmp_path: Path) -> None:
+    with real_project(tmp_path) as project:
+        project.seat("rand")
+        project.start()
+        project.until_idle("rand")
+        project.kill()
+        desired.change(project.layout, "rand", stopped=True)
+        project.start()
+        eventually(lambda: project.arm("rand").state.value == "stopped", 40, what="the arm is stopped")
+
+
+def test_a_brain_killed_between_record_and_launch_starts_the_arm_again(tmp_path: Path) -> None:
+    with real_project(tmp_path) as project:
+        project.seat("rand")
+        now = project.clock_now()
+        arms.write(project.layout, Arm("rand", ArmState.SPAWNING, since_at=now, generation=3, spawned_at=now))
+        project.start()
+        project.until_idle("rand")
+        assert project.arm("rand").generation == 4
+
+
+def test_a_project_that_is_away_for_a_moment_ends_nothing(tmp_path: Path) -> None:
+    with real_project(tmp_path / "p") as project:
+        project.seat("rand")
+        project.start()
+        project.until_idle("rand")
+        before = project.arm("rand").child
+        os.rename(project.layout.project, tmp_path / "away")
+        project.ticks(4)
+        os.rename(tmp_path / "away", project.layout.project)
+        project.send("rand", "still-here")
+        eventually(lambda: project.processed("rand") == 1, 30, what="mail goes on")
+        assert project.arm("rand").child == before
