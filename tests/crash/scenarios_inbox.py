@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
-from coleo.files import inbox, inboxarchive, plan, taskfile, unread
+from coleo.files import claims, inbox, inboxarchive, plan, taskfile, unread, work
 from coleo.files.layout import Layout
-from coleo.model.plan import task_id
-from tests.crash.room import NOW, PLAN, WALL, lay, log, restart
+from coleo.model.plan import Task, task_id
+from tests.crash.room import NOW, PLAN, WALL, brain, lay, log, restart
 from tests.crash.scenario import Outcome, Scenario
 
 INBOX = """\
@@ -54,6 +55,34 @@ def _named_again(root: str, task: str) -> int:
 
 def _archived(root: str) -> list[str]:
     return [one.data.decode() for path in inboxarchive.files(Layout(root)) for one in inboxarchive.records(path)]
+
+
+def _lay_all(root: str) -> None:
+    """An inbox, a task that is done and not ticked yet, and one whose claim was lost."""
+    _lay(root)
+    layout = Layout(root)
+    work.take(layout, WALL, "alice", NOW)
+    work.complete(layout, WALL.id, "alice", "Painted.", NOW + 1)
+    clean = Task(CLEAN, "clean up", "Work", line=8)
+    work.take(layout, clean, "bob", NOW)
+    os.unlink(layout.claim(CLEAN))
+
+
+def _brain_has_done_all(root: str, outcome: Outcome) -> None:
+    layout = Layout(root)
+    text = _read(layout.plan)
+    assert text.startswith(PLAN.replace("[ ] paint", "[x] paint")), "a box is not ticked, or words were changed"
+    assert _read(layout.inbox) == ""
+    assert _archived(root) == [INBOX]
+    for words in ("Build the shed", "buy nails"):
+        _once(root, words)
+    # The wall is done already, so a new wish is a new task; with its file unreadable for a moment, a note.
+    wishes = text.count("- [ ] Paint the wall!")
+    assert wishes + _named_again(root, WALL.id) == 1 and (wishes or outcome.disk_failed)
+    assert _named_again(root, CLEAN) == 1
+    claim = claims.read(layout, CLEAN)
+    assert claim is not None and claim.seat == "bob", "the claim was not made again"
+    assert [claim.task for claim in claims.held(layout)] == [CLEAN]
 
 
 def _taken(root: str, _outcome: Outcome) -> None:
@@ -125,6 +154,7 @@ SCENARIOS = {
     for scenario in (
         Scenario("inbox", _lay, _sync, _taken, restart),
         Scenario("inbox_goes_on", _lay, _sync, _taken_with_more, _person_writes_on),
+        Scenario("brain_start", _lay_all, brain, _brain_has_done_all, restart),
         Scenario("inbox_without_run", _lay, _sync, _taken_without_run, _without_run),
     )
 }
