@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from coleo.bus import tasks
@@ -42,9 +43,24 @@ def _overview(layout: Layout, now: float) -> dict[str, Any]:
         "seats": seats,
         "tasks": counts(board),
         "plan_warnings": [_warning(warning) for warning in board.plan.warnings],
-        "problems": [*board.problems.values(), *([wishes.problem] if wishes.problem else [])],
+        "problems": [*board.problems.values(), *([wishes.problem] if wishes.problem else []), *_disk(layout)],
         "unread": len(unread.unread(layout)),
     }
+
+
+LEAST_FREE = 1 << 20
+
+
+def _disk(layout: Layout) -> list[str]:
+    """What a full disk keeps from being written; [] while there is room."""
+    try:
+        found = os.statvfs(layout.coleo)
+    except OSError:
+        return []
+    free = found.f_bavail * found.f_frsize
+    if free >= LEAST_FREE:
+        return []
+    return [f"the disk is full ({free // 1024} KiB left): nothing is taken or delivered until there is room"]
 
 
 def brain(layout: Layout) -> dict[str, Any]:
