@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from coleo.files import atomic, desired, envfile, plan, project, seatfile, settings, taskfile
+from pydantic import ValidationError
+
+from coleo.files import atomic, desired, envfile, plan, project, schemas, seatfile, settings, taskfile
 from coleo.files.layout import Layout
 from coleo.harness import load as harnesses
 from coleo.model.errors import ColeoError
@@ -163,6 +166,21 @@ def _schedules(layout: Layout) -> Iterator[Finding]:
             continue
         if data is not None and not (isinstance(found, dict) and isinstance(found.get("crons"), list)):
             yield Finding("schedules", "not a table of crons", path, wanted='{"updated_at": ..., "crons": [...]}')
+        elif data is not None:
+            yield from _crons(path, found)
+
+
+def _crons(path: str, found: dict[str, Any]) -> Iterator[Finding]:
+    """What is wrong with single schedules, and names that stand twice (the first counts)."""
+    try:
+        schemas.CronsFile.model_validate(found)
+    except ValidationError as error:
+        for item in error.errors():
+            where = ".".join(str(part) for part in item["loc"])
+            yield Finding("schedules", f"{where}: {item['msg']}", path, found=repr(item["input"])[:200])
+    names = [entry.get("name") for entry in found["crons"] if isinstance(entry, dict)]
+    for name in sorted({str(name) for name in names if names.count(name) > 1}):
+        yield Finding("schedules", "a name that stands twice; the first counts", path, found=name)
 
 
 def _plan(layout: Layout, now: float) -> Iterator[Finding]:

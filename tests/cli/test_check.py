@@ -93,3 +93,13 @@ def test_checking_changes_nothing(layout: Layout) -> None:
     before = everything()
     coleo(layout, "check")
     assert everything() == before
+
+
+def test_single_schedules_are_checked_and_a_name_counts_once(layout: Layout) -> None:
+    Path(layout.seat("ada").crons).write_text(
+        '{"crons": [{"name":"hb","schedule":"4h","prompt":"x"}, {"name":"hb","schedule":4,"prompt":"y"}, {"nam":"x"}]}'
+    )
+    messages = [str(problem["message"]) for problem in found(layout, 2)["schedules"]]
+    assert any(message.startswith("crons.1.schedule") for message in messages)
+    assert any(message.startswith("crons.2.name") for message in messages)
+    assert any("stands twice" in message for message in messages)
