@@ -166,7 +166,7 @@ def _schedules(layout: Layout) -> Iterator[Finding]:
             continue
         if data is not None and not (isinstance(found, dict) and isinstance(found.get("crons"), list)):
             yield Finding("schedules", "not a table of crons", path, wanted='{"updated_at": ..., "crons": [...]}')
-        elif data is not None:
+        elif isinstance(found, dict):
             yield from _crons(path, found)
 
 
