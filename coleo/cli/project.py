@@ -13,7 +13,7 @@ from coleo.cli.app import Json, command, here
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to the app."""
-    command(app, "init", "coleo init", "coleo init ~/work/shop --seat ada=worker --seat sh=shell")(init)
+    command(app, "init", "coleo init", "coleo init ~/shop --seat ada=worker --seat sh=shell")(init)
     command(app, "check", "coleo check", "coleo check --strict --json")(check)
 
 
