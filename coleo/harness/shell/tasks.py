@@ -150,8 +150,10 @@ def _python(environ: Mapping[str, str]) -> str:
 
 def environment(environ: Mapping[str, str], task_id: str) -> dict[str, str]:
     """What a block sees: the seat's environment, its task's id, and ``coleo`` at the end of PATH."""
-    path = environ.get("PATH", os.defpath)
-    return {**environ, "COLEO_TASK": task_id, "PATH": f"{path}{os.pathsep}{os.path.dirname(sys.executable)}"}
+    path, own = environ.get("PATH", os.defpath), os.path.dirname(sys.executable)
+    if own not in path.split(os.pathsep):
+        path = f"{path}{os.pathsep}{own}"
+    return {**environ, "COLEO_TASK": task_id, "PATH": path}
 
 
 def script(layout: Layout, seat: str, task_id: str, command: Command) -> str:
