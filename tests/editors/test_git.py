@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(300)
 def repository(folder: Path) -> SharedPlan:
     """A committed plan on the branch `main`."""
     needs("git")
-    plan = SharedPlan(folder, pace_ms=50)
+    plan = SharedPlan(folder, pace_ms=120)
     plan.run("git", "init", "-q", "-b", "main")
     plan.run("git", "config", "gc.auto", "0")
     plan.run("git", "config", "maintenance.auto", "false")
