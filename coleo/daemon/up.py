@@ -13,6 +13,7 @@ import contextlib
 import fcntl
 import os
 import signal
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
@@ -129,6 +130,7 @@ async def _live(
 
     def at_tick() -> None:
         lock.keep(clock.monotonic())
+        keep_log(layout)
         bell.keep()
         watcher.keep()
         committer.keep()
@@ -146,6 +148,20 @@ async def _live(
             await watcher.close()
             bell.close()
     return brain.stopping
+
+
+def keep_log(layout: Layout) -> None:
+    """A brain in the background whose ``run/brain.log`` was swept away writes into a new one."""
+    try:
+        told = os.fstat(1)
+        if not stat.S_ISREG(told.st_mode) or told.st_nlink:
+            return
+        log = os.open(os.path.join(layout.run, "brain.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError:
+        return
+    for descriptor in (1, 2):
+        os.dup2(log, descriptor)
+    os.close(log)
 
 
 @contextlib.contextmanager

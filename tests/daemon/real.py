@@ -21,7 +21,8 @@ from coleo.model.arm import Arm
 from coleo.terminal import processes
 from tests.waiting import eventually
 
-AGENTS = Path(__file__).parent.parent / "agents"
+ROOT = Path(__file__).parent.parent.parent
+AGENTS = ROOT / "tests/agents"
 SETTINGS = "[brain]\npoll_interval_ms = 500\nsettle_s = 0.1\narm_grace_period_minutes = 0\n"
 RUN = (
     "import sys; from coleo.daemon.up import up; from coleo.files.layout import Layout;"
@@ -63,7 +64,7 @@ class RealProject:
             [sys.executable, "-c", RUN, self.layout.root],
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(AGENTS.parent.parent)},
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
         assert self.brain.stdout is not None
         assert self.brain.stdout.readline() == "ready\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 from coleo.daemon.hosts import find_hosts
 from coleo.files import arms, desired, process
 from coleo.model.arm import Arm, ArmState
-from tests.daemon.real import real_project
+from tests.daemon.real import ROOT, real_project
 from tests.waiting import eventually
 
 
@@ -194,3 +194,16 @@ def test_a_project_that_is_away_for_a_moment_ends_nothing(tmp_path: Path) -> Non
         project.send("rand", "still-here")
         eventually(lambda: project.processed("rand") == 1, 30, what="mail goes on")
         assert project.arm("rand").child == before
+
+
+def test_a_swept_log_is_begun_anew(tmp_path: Path) -> None:
+    (tmp_path / ".coleo/run").mkdir(parents=True)
+    log = tmp_path / ".coleo/run/brain.log"
+    code = (
+        "import os, sys; from coleo.daemon.up import keep_log; from coleo.files.layout import Layout;"
+        "os.unlink(sys.argv[2]); keep_log(Layout(sys.argv[1])); print('last words', flush=True)"
+    )
+    with open(log, "w") as file:
+        words = [sys.executable, "-c", code, str(tmp_path), str(log)]
+        subprocess.run(words, stdout=file, stderr=file, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert log.read_text() == "last words\n"
